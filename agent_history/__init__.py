@@ -1,0 +1,1 @@
+"""Read-only readers of coding agents' own session stores."""

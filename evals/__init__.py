@@ -1,0 +1,1 @@
+"""How well OpenBus reads: corpus, runner, report, benchmarks."""
