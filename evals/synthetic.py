@@ -109,8 +109,8 @@ def _agent(case: Case, frame: Capture) -> Capture:
     if case.composer:
         cursor = Cursor(x=cursor.x, y=room + frame.cursor.y - start, visible=cursor.visible)
     elif case.program == "claude-code":
-        chosen = next(i for i, row in enumerate(top) if re.match(r"\s*❯ \d", SGR.sub("", row)))
-        cursor = Cursor(x=1, y=chosen, visible=False)
+        options = [i for i, row in enumerate(top) if re.match(r"\s*❯ \d", SGR.sub("", row))]
+        cursor = Cursor(x=1, y=(options or [len(top) - 1])[0], visible=False)
     return msgspec.structs.replace(
         frame,
         ansi="\n".join([*top, *bottom]) + "\n",
