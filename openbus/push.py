@@ -153,6 +153,17 @@ class PushManager:
         self._publish(card, now, changes)
         return changes
 
+    def reread(self, sighting: Sighting, now: int) -> list[Change]:
+        """Take another reading of the capture that was observed last; it proves no absence."""
+        card = self._cards.get(sighting.pane.key)
+        if card is None:
+            return []
+        card.sighting = sighting
+        changes: list[Change] = []
+        self._follow_activity(card, now)
+        self._publish(card, now, changes)
+        return changes
+
     def advance(self, now: int) -> list[Change]:
         """Do what time alone makes true: leave states, tell what has held long enough."""
         changes: list[Change] = []

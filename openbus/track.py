@@ -1,0 +1,161 @@
+"""One pane's life between captures: what changed, what must be read, and what time adds to it.
+
+The replay and the live watcher share this object; neither adds logic of its own. It does no I/O and
+reads no clock: captures and epoch milliseconds in, `Sighting` values for the push manager out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from openbus.fingerprint import ReadFingerprints, seen_fingerprint
+from openbus.model import Capture, Pane, Reading, Why
+from openbus.motion import Motion
+from openbus.push import Sighting
+from openbus.screen.grid import Memo
+from openbus.screen.manifest import Library
+
+Read = Callable[[Capture, Memo], Reading]
+"""A reader: `classify` with its manifests. The memo keeps parsed rows from frame to frame."""
+
+WORKING_MS = 250
+"""A working pane is read at most four times a second."""
+
+REPAINT_MS = 1000
+"""A program that repaints all the time and takes no turns is read once a second."""
+
+_BUSY_STREAK = 8
+"""So many changes in a row, each less than a second after the other, are a repainting program."""
+
+_NO_AGENTS = frozenset({"", "shell", "unknown"})
+
+
+class PaneTrack:
+    """State that belongs to one pane incarnation.
+
+    `failures` counts reads that raised; the state before stays and the read is tried again with the
+    next capture.
+    """
+
+    def __init__(self, library: Library, read: Read, fingerprints: ReadFingerprints) -> None:
+        self._library = library
+        self._read = read
+        self._fingerprints = fingerprints
+        self._memo = Memo(limit=1024)
+        self._motion = Motion()
+        self._seen: bytes | None = None
+        self._key: bytes | None = None
+        self._reading: Reading | None = None
+        self._pane: Pane | None = None
+        self._changed_at: int | None = None
+        self._parsed_at: int | None = None
+        self._progress_at: int | None = None
+        self._captured_at: int | None = None
+        self._streak = 0
+        self.failures = 0
+        self.reads = 0
+
+    def see(self, pane: Pane, capture: Capture, now: int) -> Sighting | None:
+        """Take a capture; None when the screen could not be read and nothing is known yet."""
+        self._pane = pane
+        changed = self._note_change(capture, now)
+        key = self._fingerprints.of(capture)
+        if key != self._key or self._reading is None:
+            self._read_again(capture, key, now)
+        if self._reading is None:
+            return None
+        self._motion.note_title(capture.title, now)
+        if changed:
+            self._note_motion(capture, now)
+        return self._sighting(now)
+
+    def expire(self, now: int) -> Sighting | None:
+        """The verdict of motion may have changed by time alone."""
+        return self._sighting(now) if self._reading is not None else None
+
+    def next_due(self, now: int) -> int | None:
+        """When `expire` has something to say."""
+        return self._motion.ends_at(now)
+
+    def read_from(self) -> int:
+        """From when on another capture is wanted, however often the pane changes."""
+        if self._captured_at is None or self._reading is None:
+            return 0
+        if self._reading.activity == "working":
+            return self._captured_at + WORKING_MS
+        if self._streak >= _BUSY_STREAK and self._reading.program.name in _NO_AGENTS:
+            return self._captured_at + REPAINT_MS
+        return 0
+
+    def _note_change(self, capture: Capture, now: int) -> bool:
+        seen = seen_fingerprint(capture)
+        changed = seen != self._seen
+        if changed and self._seen is not None:
+            quick = self._captured_at is not None and now - self._captured_at <= REPAINT_MS + 200
+            self._streak = self._streak + 1 if quick else 0
+            self._changed_at = now
+        self._seen = seen
+        self._captured_at = now
+        return changed
+
+    def _read_again(self, capture: Capture, key: bytes, now: int) -> None:
+        before = self._reading
+        try:
+            reading = self._read(capture, self._memo)
+        except Exception:  # a reader's defect must not take the pane's state away
+            self.failures += 1
+            return
+        self.reads += 1
+        self._reading = reading
+        self._key = key
+        self._parsed_at = now
+        if before is None or before.program.name != reading.program.name or _covers(reading):
+            self._motion.forget()
+
+    def _note_motion(self, capture: Capture, now: int) -> None:
+        assert self._reading is not None
+        name = self._reading.program.name
+        if name in _NO_AGENTS or _covers(self._reading):
+            return
+        if self._motion.note_screen(capture, self._library.get(name), self._memo, now):
+            self._progress_at = now
+
+    def _sighting(self, now: int) -> Sighting:
+        assert self._pane is not None
+        assert self._reading is not None
+        return Sighting(
+            pane=self._pane,
+            reading=self._with_motion(self._reading, now),
+            changed_at=self._changed_at,
+            parsed_at=self._parsed_at,
+            progress_at=self._progress_at,
+        )
+
+    def _with_motion(self, reading: Reading, now: int) -> Reading:
+        """Growth and spinning make an agent that would read as idle a working one. The program
+        must be proved by its process: a screen alone can be a quotation."""
+        verified = reading.program.via == "process" and reading.program.name not in _NO_AGENTS
+        if not verified or reading.activity not in ("idle", "unknown") or _covers(reading):
+            return reading
+        if self._motion.spinning(now):
+            rule = "motion/title"
+        elif self._motion.growing(now):
+            rule = "motion/body"
+        else:
+            return reading
+        return msgspec.structs.replace(
+            reading,
+            activity="working",
+            detail=None,
+            asked=False,
+            limit=False,
+            limit_reset=None,
+            why=(*reading.why, Why(rule=rule)),
+        )
+
+
+def _covers(reading: Reading) -> bool:
+    """Something else than the conversation is on the screen."""
+    return reading.keep or reading.overlay is not None or reading.question is not None
