@@ -1,0 +1,374 @@
+"""The rules reader: a parsed screen and a manifest become a reading. Pure; no I/O, no clock.
+
+Order of authority on one screen: a live dialog, then an overlay, then the footer below the
+composer, then the lowest mark above it, then the title of a process-verified program, then the
+composer itself, and where nothing speaks, `unknown`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from openbus.model import Activity, Capture, Program, Reading, Why
+from openbus.screen.composer import Composer, find_composer
+from openbus.screen.dialogs import Ask, Picker, Region, find_dialog
+from openbus.screen.grid import Row, Screen, is_red
+from openbus.screen.identify import Identity
+from openbus.screen.manifest import WORKING_MEANINGS, Manifest, MarkRule
+from openbus.screen.terminal import read_terminal
+from openbus.screen.text import is_rule, joined, main_column, unframe
+
+MAX_MARK_ROWS = 200
+"""Rows above the composer that are searched for a mark."""
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """A mark that was found: its rule, its row, and a count or a time that it names."""
+
+    rule: MarkRule
+    row: int
+    count: int = 0
+    reset: str | None = None
+
+
+def read(screen: Screen, capture: Capture, who: Identity) -> Reading:
+    """Read one screen. `who` comes from `identify`; without a manifest the answer is `unknown`."""
+    manifest = who.manifest
+    if capture.dead:
+        return Reading(program=who.program, activity="exited", why=(Why(rule="tmux/pane-dead"),))
+    if manifest is None:
+        return Reading(program=who.program, activity="unknown", why=(Why(rule="no-manifest"),))
+    if manifest.id == "shell":
+        seen = read_terminal(screen, capture, who, manifest)
+        return Reading(
+            program=who.program,
+            activity=seen.activity,
+            detail=seen.detail,
+            waiting_on=seen.waiting_on,
+            question=seen.question,
+            dialog=seen.dialog,
+            why=(Why(rule=f"shell/{seen.rule}", rows=seen.rows),),
+        )
+    return _AgentScreen(screen, capture, who.program, manifest).read()
+
+
+class _AgentScreen:
+    """One screen of one agent, while it is being read."""
+
+    def __init__(
+        self, screen: Screen, capture: Capture, program: Program, manifest: Manifest
+    ) -> None:
+        self.screen = screen
+        self.capture = capture
+        self.program = program
+        self.manifest = manifest
+        self.raw: Sequence[str] = screen.lines
+        box = manifest.glyphs.box
+        self.lines = [unframe(line, box) for line in self.raw]
+        self.composer = find_composer(screen, capture.cursor, manifest)
+        self.background = 0
+
+    def read(self) -> Reading:
+        dialog = self._dialog()
+        if isinstance(dialog, Ask):
+            return self._asking(dialog)
+        overlay = self._overlay()
+        if overlay is None and isinstance(dialog, Picker):
+            overlay = ("menu", "picker", dialog.proof)
+        activity, detail, why, mark = self._activity(overlay is not None)
+        asked = (
+            activity == "idle"
+            and overlay is None
+            and self.composer is not None
+            and not self.composer.draft
+            and self._asked_in_prose(mark)
+        )
+        reasons = [why]
+        if overlay is not None:
+            reasons.append(Why(rule=f"{self.manifest.id}/{overlay[1]}", rows=overlay[2]))
+        limit = mark is not None and mark.rule.meaning == "limit"
+        return self._labelled(
+            Reading(
+                program=self.program,
+                activity=activity,
+                detail=detail,
+                waiting_on="external" if activity == "waiting" else None,
+                overlay=overlay[0] if overlay is not None else None,
+                background=self.background,
+                draft=self.composer is not None and self.composer.draft,
+                asked=asked,
+                limit=limit,
+                limit_reset=mark.reset if mark is not None and limit else None,
+                keep=activity == "unknown",
+                why=tuple(reasons),
+            )
+        )
+
+    # --- asks -----------------------------------------------------------------------------------
+
+    def _dialog(self) -> Ask | Picker | None:
+        last = max((r for r, line in enumerate(self.raw) if line), default=-1)
+        if last < 0:
+            return None
+        lo = 0
+        if self.composer is not None and not self._inside_dialog(self.composer, last):
+            lo = self.composer.bottom + 1
+            if lo > last:
+                return None
+        title = self.manifest.title.needs
+        region = Region(
+            screen=self.screen,
+            lines=self.lines,
+            raw=self.raw,
+            lo=lo,
+            hi=last,
+            manifest=self.manifest,
+            title_needs=(
+                self.program.via == "process"
+                and title is not None
+                and bool(title.search(self.capture.title))
+            ),
+        )
+        found = find_dialog(region)
+        if lo and not (isinstance(found, Ask) and found.rule != "generic"):
+            return None
+        return found
+
+    def _inside_dialog(self, composer: Composer, last: int) -> bool:
+        """What looks like a composer is a dialog's own text field: the dialog's hints follow."""
+        below = [self.lines[r].strip() for r in range(composer.row + 1, last + 1)]
+        whole = " ".join(text for text in below if text)
+        return any(
+            rule.footer.search(text)
+            for rule in self.manifest.dialogs
+            if rule.footer is not None
+            for text in (*below, whole)
+            if text
+        )
+
+    def _asking(self, ask: Ask) -> Reading:
+        question = ask.question
+        return self._labelled(
+            Reading(
+                program=self.program,
+                activity="waiting",
+                waiting_on="user",
+                question=question,
+                dialog=ask.rule,
+                background=self._count_background(),
+                draft=self._typed_in(ask),
+                why=(Why(rule=f"{self.manifest.id}/{ask.rule}", rows=ask.proof),),
+            )
+        )
+
+    def _typed_in(self, ask: Ask) -> bool:
+        """Unsent text in the dialog's own field: a visible cursor behind text, or an option that
+        the user overwrote."""
+        first, last = ask.question.rows
+        cursor = self.capture.cursor
+        if not first <= cursor.y <= last or cursor.y >= len(self.lines):
+            return False
+        line = self.lines[cursor.y]
+        row = self.screen.rows[cursor.y]
+        at = row.index_at(cursor.x)
+        typed = line[:at].strip().lstrip(self.manifest.glyphs.cursor).strip()
+        typed = re.sub(r"^\d{1,2}[.)]\s*(\[.?\]\s*)?", "", typed)
+        placeholder = row.style_at(max(0, at - 1)).dim
+        return bool(typed) and not placeholder and len(line) <= at + 1
+
+    # --- overlays -------------------------------------------------------------------------------
+
+    def _overlay(self) -> tuple[str, str, tuple[int, ...]] | None:
+        composer = self.composer
+        for rule in self.manifest.overlays:
+            if rule.place == "composer":
+                rows: Sequence[int] = (composer.row,) if composer is not None else ()
+            elif rule.place == "footer":
+                rows = range(composer.bottom + 1, len(self.raw)) if composer is not None else ()
+            elif rule.place == "body":
+                rows = range(composer.top if composer is not None else len(self.raw))
+            elif rule.place == "dialog":
+                rows = range(len(self.raw)) if composer is None else ()
+            else:
+                rows = range(len(self.raw))
+            for row in rows:
+                if self.raw[row] and rule.row.search(self.raw[row]):
+                    return rule.name, rule.id, (row,)
+        return None
+
+    # --- activity -------------------------------------------------------------------------------
+
+    def _activity(self, covered: bool) -> tuple[Activity, str | None, Why, Mark | None]:
+        name = self.manifest.id
+        footer = self._footer_mark()
+        if footer is not None:
+            return (
+                "working",
+                _detail(footer),
+                Why(rule=f"{name}/{footer.rule.id}", rows=(footer.row,)),
+                footer,
+            )
+        mark = self._lowest_mark()
+        if mark is not None and mark.rule.meaning in WORKING_MEANINGS:
+            return (
+                "working",
+                _detail(mark),
+                Why(rule=f"{name}/{mark.rule.id}", rows=(mark.row,)),
+                mark,
+            )
+        title = self.manifest.title.working
+        if title is not None and self.program.via == "process" and title.search(self.capture.title):
+            return "working", None, Why(rule=f"{name}/title"), None
+        if mark is not None and mark.rule.meaning == "external":
+            return "waiting", None, Why(rule=f"{name}/{mark.rule.id}", rows=(mark.row,)), mark
+        if self.composer is None:
+            return "unknown", None, Why(rule="no-composer"), None
+        if mark is not None and mark.rule.meaning == "error":
+            return "error", None, Why(rule=f"{name}/{mark.rule.id}", rows=(mark.row,)), mark
+        rows = (mark.row, self.composer.row) if mark is not None else (self.composer.row,)
+        rule = mark.rule.id if mark is not None else self.composer.rule
+        return "idle", None, Why(rule=f"{name}/{rule}", rows=rows), mark
+
+    def _footer_mark(self) -> Mark | None:
+        if self.composer is None:
+            return None
+        found: Mark | None = None
+        for row in range(self.composer.bottom + 1, len(self.raw)):
+            if not self.raw[row]:
+                continue
+            for rule in self.manifest.footers:
+                match = self._hit(rule, row)
+                if match is None:
+                    continue
+                mark = _mark(rule, row, match)
+                if rule.meaning == "background":
+                    self.background = max(self.background, mark.count or 1)
+                elif rule.meaning in WORKING_MEANINGS and found is None:
+                    found = mark
+        return found
+
+    def _lowest_mark(self) -> Mark | None:
+        """Upwards from the composer (or the last row), the first row that means something."""
+        top = self.composer.top if self.composer is not None else len(self.raw)
+        ended: Mark | None = None
+        for row in range(top - 1, max(-1, top - MAX_MARK_ROWS), -1):
+            if not self.raw[row]:
+                continue
+            for rule in self.manifest.marks:
+                match = self._hit(rule, row)
+                if match is None:
+                    continue
+                mark = _mark(rule, row, match)
+                if mark.count and rule.meaning in ("background", "over"):
+                    self.background = max(self.background, mark.count)
+                if rule.meaning == "background":
+                    self.background = max(self.background, 1)
+                    break
+                if rule.meaning == "over" and self.manifest.over_keeps_error and ended is None:
+                    ended = mark
+                    break
+                if ended is not None and rule.meaning not in ("error", "turn", "limit"):
+                    return ended
+                if ended is not None and rule.meaning == "turn":
+                    return ended
+                return mark
+        return ended
+
+    def _count_background(self) -> int:
+        self._footer_mark()
+        return self.background
+
+    def _hit(self, rule: MarkRule, row: int) -> re.Match[str] | None:
+        line = self.raw[row]
+        match = rule.row.search(line)
+        if match is None and rule.rows > 1:
+            last = min(row + rule.rows - 1, len(self.raw) - 1)
+            if line[0] not in " \t":
+                match = rule.row.search(joined(self.raw, row, last))
+        if match is None or (rule.color and not _coloured(self.screen.rows[row], rule.color)):
+            return None
+        return match
+
+    # --- prose and labels -----------------------------------------------------------------------
+
+    def _asked_in_prose(self, mark: Mark | None) -> bool:
+        """The last reply ends in a question, and nothing but marks stands below it."""
+        assert self.composer is not None
+        if mark is not None and mark.rule.meaning not in ("over", "turn", "content", "background"):
+            return False
+        row = self.composer.top - 1
+        while row >= 0 and (not self.raw[row] or is_rule(self.raw[row]) or self._is_mark(row)):
+            row -= 1
+        if row < 0:
+            return False
+        text = main_column(self.lines[row]).strip()
+        if not text.rstrip("\"'”’)*_`").endswith(("?", "？")):
+            return False
+        return self._in_reply(row)
+
+    def _is_mark(self, row: int) -> bool:
+        return any(
+            self._hit(rule, row) is not None
+            for rule in self.manifest.marks
+            if rule.meaning in ("over", "background", "content")
+        )
+
+    def _in_reply(self, row: int) -> bool:
+        reply, user = self.manifest.glyphs.reply, self.manifest.glyphs.user
+        for above in range(row, max(-1, row - 60), -1):
+            head = self.raw[above].lstrip()[:1]
+            if not head:
+                continue
+            if head in user:
+                return False
+            if reply and head in reply:
+                return True
+        return not reply
+
+    def _labelled(self, reading: Reading) -> Reading:
+        """Add title and model as far as they are visible."""
+        title = model = None
+        rule = self.manifest.title.text
+        if rule is not None and self.program.via == "process":
+            match = rule.search(self.capture.title.strip())
+            title = match.group("title").strip() if match else None
+        for label in self.manifest.fields:
+            rows: Sequence[int] = range(len(self.raw))
+            if label.place == "footer":
+                if self.composer is None:
+                    continue
+                rows = range(self.composer.top, len(self.raw))
+            for row in rows:
+                match = label.row.search(self.raw[row])
+                if match is None:
+                    continue
+                if label.name == "model" and model is None:
+                    model = match.group("value").strip()
+                if label.name == "title" and title is None:
+                    title = match.group("value").strip()
+        return msgspec.structs.replace(reading, title=title or None, model=model or None)
+
+
+def _mark(rule: MarkRule, row: int, match: re.Match[str]) -> Mark:
+    groups = match.groupdict()
+    count = sum(int(v) for k, v in groups.items() if k.startswith("n") and v and v.isdigit())
+    return Mark(rule=rule, row=row, count=count, reset=groups.get("reset"))
+
+
+def _detail(mark: Mark) -> str | None:
+    return None if mark.rule.meaning == "working" else mark.rule.meaning
+
+
+def _coloured(row: Row, wanted: str) -> bool:
+    where, _, colour = wanted.rpartition(":")
+    if colour != "red":
+        return False
+    text = row.text
+    at = len(text) - len(text.lstrip())
+    if where == "text":
+        while at < len(text) and not text[at].isalnum():
+            at += 1
+    return is_red(row.style_at(at).fg)
