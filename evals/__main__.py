@@ -86,6 +86,17 @@ def bench_command(context: typer.Context) -> None:
     raise typer.Exit(module.main(context.args[1:]) or 0)
 
 
+@app.command(
+    "sequences",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)
+def sequences_command(context: typer.Context) -> None:
+    """Play recorded sequences through the live pipeline and score them against the truth."""
+    module = importlib.import_module("evals.sequences")
+    raise typer.Exit(module.main(context.args) or 0)
+
+
 def _usage(line: str) -> None:
     print(f"evals: {line}", file=sys.stderr)
     raise typer.Exit(2)

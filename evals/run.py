@@ -21,7 +21,7 @@ from openbus.corpus import CorpusError, CorpusFile, paths_below, read
 from openbus.screen.manifest import load_library
 
 CORPUS = Path(__file__).parent / "corpus"
-SYNTHETIC = Path(__file__).parent / "corpus-synthetic"
+"""The screens that are read when no folder is named."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +49,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to read: files below `roots` whose name matches `only`, `repeat` times each.
 
-    `mutations`: read every file's mutations (`evals/mutate.py`) as well. `use_user_manifests`: the
-    shipped rules are what is measured unless a user asks for his own.
+    `mutations`: read every file's mutations (`evals/mutate.py`) as well. `user_dir`: a folder with
+    manifests to measure together with the shipped ones; the user's own folder is never used.
     """
 
     roots: tuple[str, ...]
@@ -70,7 +70,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(plan: Plan, jobs: int = 1) -> Outcome:
     """Read everything that `plan` names with `jobs` processes."""
-    paths = [path for path in paths_below(map(Path, plan.roots)) if _wanted(path, plan.only)]
+    roots = [_from_here(Path(root)) for root in plan.roots]
+    paths = [path for path in paths_below(roots) if _wanted(path, plan.only)]
     if jobs <= 1 or len(paths) < 2 * jobs:
         return _read_share(plan, paths)
     shares = [paths[start::jobs] for start in range(jobs)]
@@ -81,6 +82,12 @@ def run(plan: Plan, jobs: int = 1) -> Outcome:
         problems=tuple(sorted(line for o in outcomes for line in o.problems)),
         rule_ids=outcomes[0].rule_ids,
     )
+
+
+def _from_here(path: Path) -> Path:
+    """Relative where that is shorter to read: reports name files from the current folder."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _wanted(path: Path, only: str | None) -> bool:
