@@ -1,0 +1,42 @@
+# `make run` and `make test` need nothing but this checkout; see docs/install.md.
+
+.PHONY: help setup run test lint types evals bench lab lock clean
+
+VENV := .venv/bin
+export PYTHON
+
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Install what is missing (tmux, .venv).
+	@sh scripts/setup
+
+run: setup ## Set up, then show every pane, most urgent first.
+	$(VENV)/openbus ls
+
+test: setup ## Set up, then run all tests.
+	$(VENV)/python -m pytest
+
+lint: setup ## Style and types.
+	$(VENV)/ruff check .
+	$(VENV)/mypy
+
+evals: setup ## How well screens are read: corpus, synthetic screens, mutations.
+	$(VENV)/python -m evals run --jobs 2 --failures
+	$(VENV)/python -m evals run --jobs 2 --failures --corpus evals/corpus-synthetic
+
+bench: setup ## How fast it is, beside a calibration loop.
+	$(VENV)/python -m evals bench reading
+
+lab: setup ## Drive real agents offline (downloads them from npm into a cache).
+	$(VENV)/python -m evals.lab
+
+lock: setup ## Pin the newest packages that pyproject.toml allows.
+	$(VENV)/python -m pip install -q uv
+	{ head -n 2 requirements.lock; $(VENV)/uv pip compile --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate --extra dev --upgrade -q \
+	  pyproject.toml; } > requirements.new
+	mv requirements.new requirements.lock
+
+clean: ## Remove what setup, tests and tools left here.
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
