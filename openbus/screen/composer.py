@@ -94,7 +94,11 @@ def _by_edge(
             top -= 1
         if top == row:
             continue
-        inner = [main_column(lines[r][column + 1 :]) for r in range(top, row)]
+        # A completion list above the typed text has a right edge, too.
+        inner = [
+            "" if lines[r].rstrip().endswith(tuple(_BOX)) else main_column(lines[r][column + 1 :])
+            for r in range(top, row)
+        ]
         filled = [r for r, text in enumerate(inner) if text.strip()]
         # The last filled row inside names mode and model; what stands above it is typed text.
         typed = filled[:-1]

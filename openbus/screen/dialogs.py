@@ -25,7 +25,7 @@ from openbus.screen.text import (
     question_sentence,
     squash,
 )
-from openbus.screen.widgets import Menu, find_buttons, find_menus
+from openbus.screen.widgets import SCROLL, Menu, find_buttons, find_menus
 
 MAX_ABOVE = 60
 """Rows above a widget in which its question and heading are looked for."""
@@ -45,6 +45,7 @@ class Picker(msgspec.Struct, frozen=True, kw_only=True):
     """A menu that asks nothing: the user opened it."""
 
     proof: tuple[int, ...]
+    name: str = "menu"
 
 
 class Region(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,16 +61,23 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_dialog(region: Region) -> Ask | Picker | None:
-    """The lowest dialog in a region; a manifest's rule goes before the general judgement."""
+    """The lowest dialog in a region that a rule of the manifest knows."""
     menus = _live_menus(region)
     best: Ask | None = None
     for rule in region.manifest.dialogs:
         ask = _RULES[rule.widget](region, rule, menus)
         if ask is not None and (best is None or ask.proof[-1] > best.proof[-1]):
             best = ask
-    if best is not None or not menus:
-        return best
-    return _judge(region, menus[0])
+    if best is not None and best.question.kind in ("login", "setup") and menus:
+        if _slash(region, menus[0]):
+            return Picker(proof=best.proof, name=best.question.kind)
+    return best
+
+
+def judge_dialog(region: Region) -> Ask | Picker | None:
+    """The lowest menu that no rule knows: an ask, a picker, or neither."""
+    menus = _live_menus(region)
+    return _judge(region, menus[0]) if menus else None
 
 
 def _live_menus(region: Region) -> list[Menu]:
@@ -210,7 +218,7 @@ def _ask(
         text=rule.fixed_question or text,
         options=options,
         multi=menu.multi if menu is not None else False,
-        free_text=rule.free_text or _free_text(options),
+        free_text=rule.free_text or rule.field is not None or _free_text(options),
         clipped=menu.clipped if menu is not None else False,
         command=_command(region, rule, rows[0], menu.first if menu is not None else rows[1]),
         rows=rows,
@@ -277,10 +285,15 @@ def _below(region: Region, pattern: re.Pattern[str], last: int) -> int | None:
 def _below_heading(region: Region, heading: int, first: int) -> tuple[str, int | None]:
     """The paragraph that follows a heading: first filled row, wrapped rows joined."""
     for row in range(heading + 1, first):
-        if region.lines[row].strip() and not is_rule(region.lines[row]):
+        line = region.lines[row].strip()
+        if line and not is_rule(line) and not _TABS.match(line) and not SCROLL.match(line):
             text = _wrapped(region, row, first)
             return question_sentence(text) or text, row
     return _question_above(region, first, heading)
+
+
+_TABS = re.compile(r"^←.*→$|^[☐☒☑✔✓□■] \S+(\s+[☐☒☑✔✓□■≡] \S+)+")
+"""The tab row of a dialog with several pages."""
 
 
 def _question_above(region: Region, first: int, lo: int) -> tuple[str, int | None]:
@@ -292,6 +305,9 @@ def _question_above(region: Region, first: int, lo: int) -> tuple[str, int | Non
         if block is None:
             break
         text = joined(region.lines, *block)
+        if _TABS.match(text) or SCROLL.match(text):
+            row = block[0]
+            continue
         asked = question_sentence(text)
         if asked:
             return asked, block[0]

@@ -54,8 +54,9 @@ Pattern = re.Pattern[str]
 
 class ProgramRule(msgspec.Struct, frozen=True, kw_only=True):
     """Who it is. `exe`: names of executables; `script`: fragments of the paths in argv 0-2;
-    `not_argv`: words that mark a helper; `screen`: marks for ssh and nested tmux. Of a shell: `transports` carry
-    another terminal, `idle` wait for the user by nature (editors), `quiet` only print."""
+    `not_argv`: words that mark a helper; `screen`: marks for ssh and nested tmux. Of a shell:
+    `transports` carry another terminal, `idle` wait for the user by nature (editors), `quiet` only
+    print."""
 
     exe: tuple[str, ...] = ()
     script: tuple[str, ...] = ()
@@ -99,7 +100,8 @@ class ComposerRule(msgspec.Struct, frozen=True, kw_only=True):
 
 class MarkRule(msgspec.Struct, frozen=True, kw_only=True):
     """A row that means something. `color`: "red" = its first visible character is red,
-    "gutter:red" = its gutter is. Groups: `n` a count, `reset` a time."""
+    "text:red" = its first letter is. `rows`: a wrapped row is joined with up to this many. `silent`:
+    never decides, is looked through. Groups: `n…` counts, `reset` a time."""
 
     id: str
     meaning: str
@@ -110,7 +112,8 @@ class MarkRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DialogRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A known ask. Every given pattern must match a row of the dialog's own region."""
+    """A known ask. Every given pattern must match a row of the dialog's own region. `field` is the
+    placeholder of an option that is a text field: gone = something is typed there."""
 
     id: str
     kind: Kind
@@ -124,6 +127,7 @@ class DialogRule(msgspec.Struct, frozen=True, kw_only=True):
     buttons: Pattern | None = None
     skip_options: Pattern | None = None
     unless: Pattern | None = None
+    field: Pattern | None = None
     free_text: bool = False
     needs_program: bool = False
     fixed_question: str | None = None
@@ -333,7 +337,7 @@ _SHAPES: dict[str, type[msgspec.Struct]] = {
 _RENAMED = {"is": "meaning", "in": "place"}
 _PATTERNS = frozenset(
     {"row", "edge", "frame", "modes", "question", "heading", "footer", "options", "command"}
-    | {"command_after", "buttons", "skip_options", "unless", "working", "needs", "text"}
+    | {"command_after", "field", "buttons", "skip_options", "unless", "working", "needs", "text"}
 )
 _ENUMS: dict[str, frozenset[str]] = {
     "is": MARK_MEANINGS,

@@ -14,7 +14,7 @@ import msgspec
 
 from openbus.model import Activity, Capture, Program, Reading, Why
 from openbus.screen.composer import Composer, find_composer
-from openbus.screen.dialogs import Ask, Picker, Region, find_dialog
+from openbus.screen.dialogs import Ask, Region, find_dialog, judge_dialog
 from openbus.screen.grid import Row, Screen, is_red
 from openbus.screen.identify import Identity
 from openbus.screen.manifest import WORKING_MEANINGS, Manifest, MarkRule
@@ -72,13 +72,18 @@ class _AgentScreen:
         self.background = 0
 
     def read(self) -> Reading:
-        dialog = self._dialog()
-        if isinstance(dialog, Ask):
-            return self._asking(dialog)
+        region = self._region()
+        known = find_dialog(region) if region is not None else None
+        if isinstance(known, Ask):
+            return self._asking(known)
         overlay = self._overlay()
-        if overlay is None and isinstance(dialog, Picker):
-            overlay = ("menu", "picker", dialog.proof)
-        activity, detail, why, mark = self._activity(overlay is not None)
+        if overlay is None and region is not None and region.lo == 0:
+            guess = known or judge_dialog(region)
+            if isinstance(guess, Ask):
+                return self._asking(guess)
+            if guess is not None:
+                overlay = (guess.name, "picker", guess.proof)
+        activity, detail, why, mark = self._activity(overlay[0] if overlay is not None else None)
         asked = (
             activity == "idle"
             and overlay is None
@@ -109,17 +114,17 @@ class _AgentScreen:
 
     # --- asks -----------------------------------------------------------------------------------
 
-    def _dialog(self) -> Ask | Picker | None:
+    def _region(self) -> Region | None:
+        """Where a dialog may be: below a live composer, or the whole screen without one."""
         last = max((r for r, line in enumerate(self.raw) if line), default=-1)
-        if last < 0:
-            return None
         lo = 0
         if self.composer is not None and not self._inside_dialog(self.composer, last):
             lo = self.composer.bottom + 1
-            if lo > last:
-                return None
+        mark = self._lowest_mark() if self.composer is None else None
+        if lo > last or (mark is not None and mark.rule.meaning == "restarting"):
+            return None
         title = self.manifest.title.needs
-        region = Region(
+        return Region(
             screen=self.screen,
             lines=self.lines,
             raw=self.raw,
@@ -132,10 +137,6 @@ class _AgentScreen:
                 and bool(title.search(self.capture.title))
             ),
         )
-        found = find_dialog(region)
-        if lo and not (isinstance(found, Ask) and found.rule != "generic"):
-            return None
-        return found
 
     def _inside_dialog(self, composer: Composer, last: int) -> bool:
         """What looks like a composer is a dialog's own text field: the dialog's hints follow."""
@@ -167,6 +168,9 @@ class _AgentScreen:
     def _typed_in(self, ask: Ask) -> bool:
         """Unsent text in the dialog's own field: a visible cursor behind text, or an option that
         the user overwrote."""
+        rule = next((d for d in self.manifest.dialogs if d.id == ask.rule), None)
+        if rule is not None and rule.field is not None and ask.question.options:
+            return not any(rule.field.search(o.label) for o in ask.question.options)
         first, last = ask.question.rows
         cursor = self.capture.cursor
         if not first <= cursor.y <= last or cursor.y >= len(self.lines):
@@ -185,7 +189,9 @@ class _AgentScreen:
         composer = self.composer
         for rule in self.manifest.overlays:
             if rule.place == "composer":
-                rows: Sequence[int] = (composer.row,) if composer is not None else ()
+                rows: Sequence[int] = (
+                    range(composer.top, composer.bottom + 1) if composer is not None else ()
+                )
             elif rule.place == "footer":
                 rows = range(composer.bottom + 1, len(self.raw)) if composer is not None else ()
             elif rule.place == "body":
@@ -201,36 +207,32 @@ class _AgentScreen:
 
     # --- activity -------------------------------------------------------------------------------
 
-    def _activity(self, covered: bool) -> tuple[Activity, str | None, Why, Mark | None]:
-        name = self.manifest.id
-        footer = self._footer_mark()
-        if footer is not None:
-            return (
-                "working",
-                _detail(footer),
-                Why(rule=f"{name}/{footer.rule.id}", rows=(footer.row,)),
-                footer,
-            )
-        mark = self._lowest_mark()
-        if mark is not None and mark.rule.meaning in WORKING_MEANINGS:
-            return (
-                "working",
-                _detail(mark),
-                Why(rule=f"{name}/{mark.rule.id}", rows=(mark.row,)),
-                mark,
-            )
+    def _activity(self, overlay: str | None) -> tuple[Activity, str | None, Why, Mark | None]:
+        mark = self._footer_mark() or self._lowest_mark()
+        meaning = mark.rule.meaning if mark is not None else None
+        if mark is not None and meaning in WORKING_MEANINGS:
+            return "working", _detail(mark), self._why(mark), mark
         title = self.manifest.title.working
         if title is not None and self.program.via == "process" and title.search(self.capture.title):
-            return "working", None, Why(rule=f"{name}/title"), None
-        if mark is not None and mark.rule.meaning == "external":
-            return "waiting", None, Why(rule=f"{name}/{mark.rule.id}", rows=(mark.row,)), mark
-        if self.composer is None:
+            return "working", None, Why(rule=f"{self.manifest.id}/title"), None
+        if mark is not None and meaning == "external":
+            return "waiting", None, self._why(mark), mark
+        composer = self.composer
+        if composer is None:
+            # An overlay hides the composer; what stands beneath may still tell.
+            if overlay == "login" or (overlay and meaning in ("over", "interrupted")):
+                return "idle", None, self._why(mark), mark
             return "unknown", None, Why(rule="no-composer"), None
-        if mark is not None and mark.rule.meaning == "error":
-            return "error", None, Why(rule=f"{name}/{mark.rule.id}", rows=(mark.row,)), mark
-        rows = (mark.row, self.composer.row) if mark is not None else (self.composer.row,)
-        rule = mark.rule.id if mark is not None else self.composer.rule
-        return "idle", None, Why(rule=f"{name}/{rule}", rows=rows), mark
+        if mark is not None and meaning == "error" and not composer.draft:
+            return "error", None, self._why(mark), mark
+        return "idle", None, self._why(mark), mark
+
+    def _why(self, mark: Mark | None) -> Why:
+        rows = () if self.composer is None else (self.composer.row,)
+        if mark is None:
+            rule = self.composer.rule if self.composer is not None else "overlay"
+            return Why(rule=f"{self.manifest.id}/{rule}", rows=rows)
+        return Why(rule=f"{self.manifest.id}/{mark.rule.id}", rows=(mark.row, *rows))
 
     def _footer_mark(self) -> Mark | None:
         if self.composer is None:
@@ -262,6 +264,8 @@ class _AgentScreen:
                 if match is None:
                     continue
                 mark = _mark(rule, row, match)
+                if rule.silent:
+                    break
                 if mark.count and rule.meaning in ("background", "over"):
                     self.background = max(self.background, mark.count)
                 if rule.meaning == "background":
@@ -285,8 +289,10 @@ class _AgentScreen:
         line = self.raw[row]
         match = rule.row.search(line)
         if match is None and rule.rows > 1:
-            last = min(row + rule.rows - 1, len(self.raw) - 1)
-            if line[0] not in " \t":
+            last = row
+            while last + 1 < min(row + rule.rows, len(self.raw)) and self.raw[last + 1]:
+                last += 1
+            if last > row and line[0] not in " \t":
                 match = rule.row.search(joined(self.raw, row, last))
         if match is None or (rule.color and not _coloured(self.screen.rows[row], rule.color)):
             return None
@@ -313,7 +319,7 @@ class _AgentScreen:
         return any(
             self._hit(rule, row) is not None
             for rule in self.manifest.marks
-            if rule.meaning in ("over", "background", "content")
+            if rule.silent or rule.meaning in ("over", "background")
         )
 
     def _in_reply(self, row: int) -> bool:

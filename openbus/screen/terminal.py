@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from openbus.model import Activity, Capture, Option, Process, Question, WaitingOn
-from openbus.screen.dialogs import Ask, Region, find_dialog
+from openbus.screen.dialogs import Ask, Region, judge_dialog
 from openbus.screen.grid import Screen
 from openbus.screen.identify import Identity, name_of
 from openbus.screen.manifest import DialogRule, Manifest
@@ -186,7 +186,7 @@ def _menu(screen: Screen, capture: Capture, manifest: Manifest) -> Ask | None:
     region = Region(
         screen=screen, lines=lines, raw=screen.lines, lo=0, hi=len(lines) - 1, manifest=manifest
     )
-    found = find_dialog(region)
+    found = judge_dialog(region)
     if not isinstance(found, Ask):
         return None
     first, last = found.question.rows

@@ -23,7 +23,7 @@ MAX_GAP = 7
 
 _BOX = r"(?P<box>\[[ xX✓✔●•*√-]?\]|[☐☑☒◯◉○◻◼□■])\s+"
 _KEY = re.compile(r"\(([a-z]|esc|enter|tab|shift\+tab)\)\s*$")
-_SCROLL = re.compile(r"^\s*[↑↓▲▼](\s+\d+ more.*|\s+more.*)?$|^\s*[↑↓▲▼…]\s*\d+ more")
+SCROLL = re.compile(r"^\s*[↑↓▲▼](\s+\d+ more.*|\s+more.*)?$|^\s*[↑↓▲▼…]\s*\d+ more")
 _SCROLL_IN_COLUMN = re.compile(r"[↑↓▲▼]\s*$")
 
 
@@ -310,7 +310,7 @@ def _strip_scroll(label: str) -> str:
 
 def _clipped(lines: Sequence[str], first: int, last: int, hi: int) -> bool:
     near = [first - 1, first - 2, last + 1, last + 2]
-    return any(0 <= row <= hi and _SCROLL.match(lines[row]) for row in near)
+    return any(0 <= row <= hi and SCROLL.match(lines[row]) for row in near)
 
 
 _HINT = re.compile(r"(?i)^(?:[⇆↑↓←→/ ]+|(?:enter|esc|tab|ctrl\+\S+|shift\+\S+|space)\b).*")
