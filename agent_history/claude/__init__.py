@@ -1,0 +1,1 @@
+"""Claude Code: transcripts, subagents, the live registry and the desktop app's record."""

@@ -1,0 +1,351 @@
+"""The Claude Code reader: lists transcripts, keeps their folds, answers scan, detail and read."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from agent_history.cache import TotalsCache
+from agent_history.claude.files import Found, list_homes
+from agent_history.claude.fold import ClaudeFold
+from agent_history.claude.live import AppRecord, LiveRecord, app_records, live_records, read_json
+from agent_history.claude.rows import Row
+from agent_history.claude.sessions import HARNESS, Agent, Totals, detail, session
+from agent_history.claude.words import ClaudeWords, WordRow
+from agent_history.fields import DAY_MS
+from agent_history.homes import Homes
+from agent_history.options import Options
+from agent_history.reading.decode import LineDecoder
+from agent_history.reading.files import Fingerprint, fingerprint
+from agent_history.reading.processes import Processes
+from agent_history.reading.transcript import AGENT_HEAD, AGENT_TAIL, HEAD, TAIL, Transcript
+from agent_history.records import Detail, FilesOnly, Session
+from agent_history.said import KEPT_SESSIONS, Opened, SaidReader
+
+
+class _Entry:
+    """One session's files between two scans."""
+
+    def __init__(self) -> None:
+        self.main: Transcript[ClaudeFold] | None = None
+        self.agents: dict[str, Transcript[ClaudeFold]] = {}
+        self.metas: dict[str, tuple[str, str]] = {}
+        self.totals: Totals | None = None
+        self.exact = True
+        self.settled: tuple[object, Session] | None = None
+        """An older session's record, with everything it depends on; its folds are gone."""
+
+
+class ClaudeCode:
+    """Reads the Claude Code homes of one user. Not thread-safe: one owner at a time."""
+
+    id = HARNESS
+    name = "Claude Code"
+
+    def __init__(self, homes: Homes, options: Options, cache: TotalsCache | None = None) -> None:
+        self._homes = homes
+        self._options = options
+        self._cache = cache
+        self._processes = Processes(homes.proc)
+        self._rows: LineDecoder[Any] = LineDecoder(Row)
+        self._entries: dict[str, _Entry] = {}
+        self._owners: dict[str, tuple[Fingerprint, str]] = {}
+        self._read: OrderedDict[str, _Entry] = OrderedDict()
+        self._listed: set[str] = set()
+        words: LineDecoder[Any] = LineDecoder(WordRow)
+        self._opened = Opened(
+            lambda path: SaidReader(
+                path, words, lambda: ClaudeWords(os.path.basename(path).startswith("agent-"))
+            )
+        )
+        self.warnings: list[str] = []
+        self.progress: Callable[[int, int], None] | None = None
+
+    def detect(self) -> bool:
+        """Is there a Claude Code home?"""
+        return any(os.path.isdir(home) for home in self._homes.claude)
+
+    def watch_roots(self) -> list[str]:
+        """The folders whose changes matter: transcripts, live records, the app's records."""
+        return [
+            *(
+                os.path.join(home, name)
+                for home in self._homes.claude
+                for name in ("projects", "sessions")
+            ),
+            *self._homes.claude_app,
+        ]
+
+    def live(self) -> dict[str, LiveRecord]:
+        """Running sessions by session id."""
+        return {
+            record.session_id: record
+            for home in self._homes.claude
+            for record in live_records(home, self._processes)
+        }
+
+    def scan(self, now: int) -> list[Session]:
+        """The sessions of the last day, or of every age; see `Options`."""
+        listing = list_homes(self._homes.claude)
+        self.warnings = [f"cannot list {folder}" for folder in listing.unreadable]
+        apps, live = app_records(self._homes.claude_app), self.live()
+        agents: dict[str, list[Found]] = {}
+        for found in listing.agents:
+            owner = found.owner or self._owner_of(found)
+            agents.setdefault(owner, []).append(found)
+        out: list[Session] = []
+        self._listed = set()
+        kept: dict[str, _Entry] = {}
+        for number, found in enumerate(listing.sessions):
+            if self.progress is not None:
+                self.progress(number, len(listing.sessions))
+            app = apps.get(found.name)
+            entry = self._entries.get(found.path) or _Entry()
+            kept[found.path] = entry
+            if app is not None and app.archived:
+                continue
+            if self._options.every_age or self._recent([found, *agents.get(found.name, [])], now):
+                made = self._session(
+                    entry, found, agents.get(found.name, []), live.get(found.name), app, now
+                )
+                if made is not None:
+                    out.append(made)
+                    self._listed.add(found.name)
+        self._entries = kept
+        if self._cache is not None:
+            self._cache.save()
+        return out
+
+    def _recent(self, files: list[Found], now: int) -> bool:
+        # A file is at least as new as its newest record; a folded one is asked again below.
+        return any(found.print.mtime_ns // 1_000_000 >= now - DAY_MS for found in files)
+
+    def _owner_of(self, found: Found) -> str:
+        """The session of a subagent file that lies flat beside its session (before 2.1)."""
+        known = self._owners.get(found.path)
+        if known is None or known[0] != found.print:
+            transcript = self._transcript(found.path, subagent=True)
+            transcript.refresh(found.print, whole=False)
+            known = self._owners[found.path] = (found.print, transcript.fold.session_id)
+        return known[1]
+
+    def _transcript(self, path: str, subagent: bool) -> Transcript[ClaudeFold]:
+        ends = (AGENT_HEAD, AGENT_TAIL) if subagent else (HEAD, TAIL)
+        return Transcript(path, self._rows, lambda: ClaudeFold(self._options, subagent), ends)
+
+    def _session(
+        self,
+        entry: _Entry,
+        found: Found,
+        agents: list[Found],
+        live: LiveRecord | None,
+        app: AppRecord | None,
+        now: int,
+    ) -> Session | None:
+        key = (found.print, tuple(agent.print for agent in agents), live, app)
+        if entry.settled is not None and entry.settled[0] == key:
+            return entry.settled[1]
+        old = not self._recent([found, *agents], now)
+        main = self._load(entry, found, agents, whole=self._options.exact or not old)
+        made = self._made(entry, found.name, main, live, app, now)
+        if old:
+            entry.settled = (key, made) if made is not None else None
+            entry.main, entry.agents = None, {}
+        if made is None or self._options.every_age:
+            return made
+        return made if (made.last_activity_at or 0) >= now - DAY_MS else None
+
+    def _made(
+        self,
+        entry: _Entry,
+        name: str,
+        main: Transcript[ClaudeFold],
+        live: LiveRecord | None,
+        app: AppRecord | None,
+        now: int,
+    ) -> Session | None:
+        if main.fold.started_at is None or entry.totals is None:
+            # Titles and snapshots without one conversation row: a file, but no session yet.
+            return None
+        return session(
+            name,
+            main.fold,
+            self._agents(entry),
+            entry.totals,
+            live,
+            app,
+            self._options,
+            now,
+            partial=not entry.exact,
+            notes=main.notes(),
+        )
+
+    def _load(
+        self, entry: _Entry, found: Found, agents: list[Found], whole: bool
+    ) -> Transcript[ClaudeFold]:
+        """Bring an entry up to date; a long unchanged file gets its totals from the cache."""
+        main = entry.main
+        cached = None
+        if main is None:
+            main = entry.main = self._transcript(found.path, subagent=False)
+            if self._cache is not None and found.print.size > HEAD + TAIL:
+                cached = self._cache.get(found.path, found.print, Totals)
+        if cached is not None:
+            main.refresh(found.print, whole=False)
+            main.feed_line_at(cached.title_at)
+            entry.totals, entry.exact = cached, True
+        elif main.refresh(found.print, whole) or entry.totals is None:
+            entry.totals, entry.exact = totals_of(main.fold), main.whole
+            if main.whole and self._cache is not None and found.print.size > HEAD + TAIL:
+                title_at = last_title(found.path, found.print.size)
+                self._cache.put(
+                    found.path,
+                    found.print,
+                    msgspec.structs.replace(entry.totals, title_at=title_at),
+                )
+        names = {agent.path for agent in agents}
+        entry.agents = {path: kept for path, kept in entry.agents.items() if path in names}
+        for agent in agents:
+            transcript = entry.agents.get(agent.path)
+            if transcript is None:
+                transcript = entry.agents[agent.path] = self._transcript(agent.path, subagent=True)
+            transcript.refresh(agent.print, whole)
+            entry.exact = entry.exact and transcript.whole
+        return main
+
+    def _agents(self, entry: _Entry) -> list[Agent]:
+        out = []
+        for path, transcript in entry.agents.items():
+            name = os.path.basename(path)[len("agent-") : -len(".jsonl")]
+            if path not in entry.metas or not entry.metas[path][0]:
+                meta = read_json(path[: -len(".jsonl")] + ".meta.json")
+                entry.metas[path] = (
+                    str(meta.get("description") or ""),
+                    str(meta.get("agentType") or ""),
+                )
+            description, kind = entry.metas[path]
+            out.append(Agent(name, transcript.fold, path, description, kind))
+        return out
+
+    def detail(
+        self, session_id: str, now: int, subagent: str | None = None, files_only: bool = False
+    ) -> Detail | FilesOnly | None:
+        """Details of a session the last scan listed; None for any other id."""
+        name, subagent = split_id(session_id, subagent)
+        if name not in self._listed:
+            return None
+        path = next((path for path in self._entries if stem(path) == name), None)
+        if path is None:
+            return None
+        entry = self._entries[path]
+        if files_only and entry.main is not None:
+            fold = entry.main.fold
+            return FilesOnly(
+                id=f"{HARNESS}:{name}", session_id=name, files=fold.changes.paths(fold.cwd)
+            )
+        if entry.main is None:
+            entry = self._reopened(path, name) or entry
+        return self._detail(entry, name, path, subagent, now)
+
+    def read_session(
+        self, session_id: str, now: int, subagent: str | None = None
+    ) -> tuple[Session, Detail] | None:
+        """One session of any age, read whole; the last few files read are kept."""
+        name, subagent = split_id(session_id, subagent)
+        listing = list_homes(self._homes.claude)
+        found = next((found for found in listing.sessions if found.name == name), None)
+        entry = self._reopened(found.path, name) if found is not None else None
+        if found is None or entry is None or entry.main is None:
+            return None
+        app = app_records(self._homes.claude_app).get(name)
+        made = self._made(entry, name, entry.main, self.live().get(name), app, now)
+        detailed = self._detail(entry, name, found.path, subagent, now)
+        return (made, detailed) if made is not None and detailed is not None else None
+
+    def _reopened(self, path: str, name: str) -> _Entry | None:
+        """An entry that holds whole folds, kept for the last few sessions asked for."""
+        found = fingerprint(path)
+        if found is None:
+            return None
+        entry = self._read.pop(path, None) or _Entry()
+        self._read[path] = entry
+        while len(self._read) > KEPT_SESSIONS:
+            self._read.popitem(last=False)
+        agents = [
+            agent
+            for agent in list_homes(self._homes.claude).agents
+            if (agent.owner or self._owner_of(agent)) == name
+        ]
+        self._load(entry, Found(path, name, found, ""), agents, whole=True)
+        return entry
+
+    def _detail(
+        self, entry: _Entry, name: str, path: str, subagent: str | None, now: int
+    ) -> Detail | None:
+        main = entry.main
+        if main is None:
+            return None
+        if not main.whole:
+            main.reread()
+        agents = self._agents(entry)
+        agent = next((agent for agent in agents if agent.agent_id == subagent), None)
+        if subagent is not None and agent is None:
+            return None
+        for transcript in entry.agents.values():
+            if not transcript.whole:
+                transcript.reread()
+        agents = self._agents(entry)
+        agent = next((agent for agent in agents if agent.agent_id == subagent), None)
+        shown = agent.fold if agent is not None else main.fold
+        source = agent.path if agent is not None else path
+        return detail(
+            name,
+            shown,
+            agents,
+            source,
+            self._opened.read(source),
+            self._options,
+            name in self.live(),
+            now,
+            agent,
+        )
+
+
+def totals_of(fold: ClaudeFold) -> Totals:
+    """The numbers of a fold."""
+    return Totals(
+        models=fold.usage.models,
+        side=fold.side.models,
+        prompts=fold.prompts,
+        added=fold.changes.added,
+        removed=fold.changes.removed,
+        sample=fold.sample.state(),
+        started_at=fold.started_at,
+    )
+
+
+def last_title(path: str, size: int) -> int | None:
+    """The offset of the newest title record in a long transcript; None when it has none."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for needle in (b'"custom-title"', b'"ai-title"'):
+            place = data.rfind(needle, 0, size)
+            if place >= 0:
+                return data.rfind(b"\n", 0, place) + 1
+    return None
+
+
+def stem(path: str) -> str:
+    """A transcript's session id: its file name."""
+    return os.path.basename(path)[: -len(".jsonl")]
+
+
+def split_id(session_id: str, subagent: str | None) -> tuple[str, str | None]:
+    """Session and subagent of an id; `<session>__agent-<agent>` names both."""
+    name = session_id.removeprefix(f"{HARNESS}:")
+    name, mark, agent = name.partition("__agent-")
+    return name, (subagent or agent) if mark else subagent

@@ -1,0 +1,1 @@
+"""OpenAI Codex: rollouts of both dialects, the thread index, the state database, writer locks."""
