@@ -46,9 +46,7 @@ class Motion:
         elif title != old and old and _CELLS.search(old) and still(title) == still(old):
             self._spun_at = now
 
-    def note_screen(
-        self, capture: Capture, manifest: Manifest | None, memo: Memo, now: int
-    ) -> bool:
+    def note_screen(self, capture: Capture, manifest: Manifest, memo: Memo, now: int) -> bool:
         """Take a changed screen; True when its body has grown since the last one."""
         body = _body(capture, manifest, memo)
         size = (capture.width, capture.height)
@@ -87,10 +85,10 @@ class Motion:
         return max(ends, default=None)
 
 
-def _body(capture: Capture, manifest: Manifest | None, memo: Memo) -> list[str]:
+def _body(capture: Capture, manifest: Manifest, memo: Memo) -> list[str]:
     """The rows of the conversation: above the composer, or above the cursor."""
     screen = parse(capture.ansi, capture.width, capture.height, memo)
-    composer = find_composer(screen, capture.cursor, manifest) if manifest is not None else None
+    composer = find_composer(screen, capture.cursor, manifest)
     end = composer.top if composer is not None else capture.cursor.y
     return [row for row in (still_row(line).strip() for line in screen.lines[:end]) if row]
 

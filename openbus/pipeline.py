@@ -12,7 +12,7 @@ from openbus.fingerprint import ReadFingerprints
 from openbus.model import Capture, Pane
 from openbus.push import PushManager, Remembered
 from openbus.screen.manifest import Library
-from openbus.track import PaneTrack, Read
+from openbus.track import Agents, PaneTrack, Read
 
 
 class Pipeline:
@@ -21,8 +21,8 @@ class Pipeline:
     def __init__(
         self, host: str, library: Library, read: Read, memory: Iterable[Remembered] = ()
     ) -> None:
-        self.push = PushManager(host, memory=memory)
-        self._library = library
+        self._agents = Agents(library)
+        self.push = PushManager(host, agents=self._agents.names, memory=memory)
         self._read = read
         self._fingerprints = ReadFingerprints()
         self._tracks: dict[str, PaneTrack] = {}
@@ -32,9 +32,7 @@ class Pipeline:
         """A pane was captured."""
         track = self._tracks.get(pane.key)
         if track is None:
-            track = self._tracks[pane.key] = PaneTrack(
-                self._library, self._read, self._fingerprints
-            )
+            track = self._tracks[pane.key] = PaneTrack(self._agents, self._read, self._fingerprints)
         sighting = track.see(pane, capture, now)
         self._note_expiry(pane.key, track, now)
         return self.push.observe(sighting, now) if sighting is not None else []

@@ -32,6 +32,9 @@ from openbus.model import (
 SETTLE_MS = 800
 """How long another activity must be read before *working* is left."""
 
+ENDED_MS = 250
+"""The same when a row on the screen says that the turn is over."""
+
 UNSURE_MS = 1500
 """How long `unknown` must be read before a known activity is given up."""
 
@@ -46,13 +49,17 @@ _NOT_AGENTS = frozenset({"", "shell", "unknown"})
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
-    """One pane as it was just captured and read. Clocks in epoch milliseconds."""
+    """One pane as it was just captured and read. Clocks in epoch milliseconds.
+
+    `ended`: a row on the screen says that the turn is over; a free composer alone does not.
+    """
 
     pane: Pane
     reading: Reading
     changed_at: int | None = None
     parsed_at: int | None = None
     progress_at: int | None = None
+    ended: bool = False
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
@@ -427,7 +434,7 @@ class PushManager:
         if new == "unknown":
             return UNSURE_MS
         if old == "working":
-            return SETTLE_MS
+            return ENDED_MS if card.sighting.ended else SETTLE_MS
         if old == "error" and new == "idle":
             return None if self._error_out_of_sight(card) else SETTLE_MS
         return 0

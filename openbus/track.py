@@ -15,7 +15,7 @@ from openbus.model import Capture, Pane, Reading, Why
 from openbus.motion import Motion
 from openbus.push import Sighting
 from openbus.screen.grid import Memo
-from openbus.screen.manifest import Library
+from openbus.screen.manifest import Library, Manifest
 
 Read = Callable[[Capture, Memo], Reading]
 """A reader: `classify` with its manifests. The memo keeps parsed rows from frame to frame."""
@@ -29,7 +29,32 @@ REPAINT_MS = 1000
 _BUSY_STREAK = 8
 """So many changes in a row, each less than a second after the other, are a repainting program."""
 
-_NO_AGENTS = frozenset({"", "shell", "unknown"})
+_ENDINGS = frozenset({"over", "interrupted", "error"})
+"""Meanings of marks that say: this turn has ended."""
+
+
+class Agents:
+    """What the manifests know about programs that take turns: those with a composer."""
+
+    def __init__(self, library: Library) -> None:
+        self._manifests = {m.id: m for m in library.manifests if m.composers}
+        self._endings = {
+            f"{m.id}/{mark.id}"
+            for m in self._manifests.values()
+            for mark in m.marks
+            if mark.meaning in _ENDINGS
+        }
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._manifests)
+
+    def manifest(self, name: str) -> Manifest | None:
+        return self._manifests.get(name)
+
+    def says_ended(self, reading: Reading) -> bool:
+        """Whether a row that ends a turn decided the reading, not just a free composer."""
+        return any(why.rule in self._endings for why in reading.why)
 
 
 class PaneTrack:
@@ -39,8 +64,8 @@ class PaneTrack:
     next capture.
     """
 
-    def __init__(self, library: Library, read: Read, fingerprints: ReadFingerprints) -> None:
-        self._library = library
+    def __init__(self, agents: Agents, read: Read, fingerprints: ReadFingerprints) -> None:
+        self._agents = agents
         self._read = read
         self._fingerprints = fingerprints
         self._memo = Memo(limit=1024)
@@ -54,6 +79,7 @@ class PaneTrack:
         self._progress_at: int | None = None
         self._captured_at: int | None = None
         self._streak = 0
+        self._ended = False
         self.failures = 0
         self.reads = 0
 
@@ -85,7 +111,7 @@ class PaneTrack:
             return 0
         if self._reading.activity == "working":
             return self._captured_at + WORKING_MS
-        if self._streak >= _BUSY_STREAK and self._reading.program.name in _NO_AGENTS:
+        if self._streak >= _BUSY_STREAK and self._reading.program.name not in self._agents.names:
             return self._captured_at + REPAINT_MS
         return 0
 
@@ -111,15 +137,19 @@ class PaneTrack:
         self._reading = reading
         self._key = key
         self._parsed_at = now
-        if before is None or before.program.name != reading.program.name or _covers(reading):
+        self._ended = self._agents.says_ended(reading)
+        other = before is None or before.program.name != reading.program.name
+        # What grew until a row said "over" was the end of that turn.
+        over = self._ended and before is not None and not self._agents.says_ended(before)
+        if other or over or _covers(reading):
             self._motion.forget()
 
     def _note_motion(self, capture: Capture, now: int) -> None:
         assert self._reading is not None
-        name = self._reading.program.name
-        if name in _NO_AGENTS or _covers(self._reading):
+        manifest = self._agents.manifest(self._reading.program.name)
+        if manifest is None or _covers(self._reading):
             return
-        if self._motion.note_screen(capture, self._library.get(name), self._memo, now):
+        if self._motion.note_screen(capture, manifest, self._memo, now):
             self._progress_at = now
 
     def _sighting(self, now: int) -> Sighting:
@@ -128,6 +158,7 @@ class PaneTrack:
         return Sighting(
             pane=self._pane,
             reading=self._with_motion(self._reading, now),
+            ended=self._ended,
             changed_at=self._changed_at,
             parsed_at=self._parsed_at,
             progress_at=self._progress_at,
@@ -136,7 +167,9 @@ class PaneTrack:
     def _with_motion(self, reading: Reading, now: int) -> Reading:
         """Growth and spinning make an agent that would read as idle a working one. The program
         must be proved by its process: a screen alone can be a quotation."""
-        verified = reading.program.via == "process" and reading.program.name not in _NO_AGENTS
+        verified = reading.program.via == "process" and (
+            self._agents.manifest(reading.program.name) is not None
+        )
         if not verified or reading.activity not in ("idle", "unknown") or _covers(reading):
             return reading
         if self._motion.spinning(now):
