@@ -1,0 +1,40 @@
+"""`openbus doctor`: what works here, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import typer
+from rich.text import Text
+
+from openbus.cli import options, output
+from openbus.config import state_dir
+from openbus.doctor import diagnose
+
+
+def register(app: typer.Typer) -> None:
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    as_json: options.AsJson = False,
+    socket_name: options.SocketNames = None,
+    socket_path: options.SocketPaths = None,
+) -> None:
+    """Look at everything that OpenBus needs here. Changes nothing.
+
+    Exit status 0 when everything was looked at, whatever was found.
+    """
+    tmux = options.settings(socket_name, socket_path).tmux
+    checks = asyncio.run(
+        diagnose(tmux.socket_names, tmux.socket_paths, state_dir=state_dir(), binary=tmux.binary)
+    )
+    if as_json:
+        output.print_json(checks)
+        return
+    console = output.console()
+    for check in checks:
+        mark = Text("ok  ", style="green") if check.ok else Text("!!  ", style="bold red")
+        console.print(Text.assemble(mark, output.text(f"{check.name}: {check.detail}")))
+        if check.way_out:
+            console.print(output.text(f"      → {check.way_out}"))
