@@ -30,8 +30,12 @@ _ENOUGH = 12
 """Characters that two clipped texts must share to be one text."""
 
 
+_FRAME = dict.fromkeys(range(9472, 9632))
+"""Box drawing and block elements: frames are as wide as the pane."""
+
+
 def _squash(text: str | None) -> str:
-    return "".join((text or "").split())
+    return "".join((text or "").translate(_FRAME).split())
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):

@@ -339,7 +339,8 @@ class PushManager:
         if reading.needs_you:
             self._show(card, Ask.of(reading), now, changes)
         elif card.episode is not None:
-            if reading.overlay is not None and reading.activity != "exited":
+            covered = reading.keep or reading.activity == "unknown"
+            if reading.overlay is not None and covered:
                 card.episode.missing_since = None
                 card.episode.held = True
             elif reading.activity == "exited" or card.episode.absent(now, gap):
