@@ -68,14 +68,18 @@ def find_dialog(region: Region) -> Ask | Picker | None:
         ask = _RULES[rule.widget](region, rule, menus)
         if ask is not None and (best is None or ask.proof[-1] > best.proof[-1]):
             best = ask
-    if best is not None and best.question.kind in ("login", "setup") and menus:
-        if _slash(region, menus[0]):
-            return Picker(proof=best.proof, name=best.question.kind)
+    opened = best is not None and best.question.kind in ("login", "setup")
+    if best is not None and opened and menus and _slash(region, menus[0]):
+        return Picker(proof=best.proof, name=best.question.kind)
     return best
 
 
 def judge_dialog(region: Region) -> Ask | Picker | None:
-    """The lowest menu that no rule knows: an ask, a picker, or neither."""
+    """The lowest menu that no rule knows: an ask, a picker, or neither. The judgement:
+
+    a title that asks, or key hints with a question sentence, two answers or no conversation yet
+    above make an ask; a search field, a picker's heading or a typed slash command make a picker.
+    """
     menus = _live_menus(region)
     return _judge(region, menus[0]) if menus else None
 
@@ -194,7 +198,7 @@ def _matched(
             return None
         row, text = found
         proof.append(row)
-    elif heading is not None and rule.widget != "buttons":
+    elif heading is not None:
         text, row = _below_heading(region, heading[0], first)
     if row is None and not text:
         text, row = _question_above(region, first, heading[0] + 1 if heading else region.lo)
@@ -378,13 +382,15 @@ _PICKER_HINTS = re.compile(
     r"(?i)type to (search|filter)|to (search|filter)\b|esc(ape)? (to )?(close|exit|clear|go back)|"
     r"press esc to close|search…|to tabs|set as default|to close\)"
 )
+_SEARCH = re.compile(r"(?i)type to (search|filter)|\bto (search|filter)\b|search…")
+"""Hints that make even a start-up menu a picker."""
 _ASK_HINTS = re.compile(
     r"(?i)\b(enter|return|↵|esc|space|tab)\b.*\b(confirm|select|submit|cancel|continue|choose|"
     r"reject|deny|interrupt|amend|toggle)"
 )
 
 _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("trust", re.compile(r"(?i)\btrust")),
+    ("trust", re.compile(r"(?i)\btrust|\bMCP servers? (found|may)")),
     ("login", re.compile(r"(?i)\b(sign in|log ?in|login|authenticat)")),
     ("update", re.compile(r"(?i)\bupdate (now|available)|new version|upgrade to")),
     ("limit", re.compile(r"(?i)\b(usage|rate|session|weekly|5-hour) limit|limit reached|quota")),
@@ -397,29 +403,43 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 def _judge(region: Region, menu: Menu) -> Ask | Picker | None:
     top = region.lo
     text, row = _question_above(region, menu.first, top)
+    fresh = not _conversation(region, menu.first)
     hints = " ".join(
         region.lines[r].strip() for r in range(menu.last + 1, min(region.hi, menu.last + 8) + 1)
     )
-    head = _heading(region, menu.first)
-    picker = bool(_PICKER_HINTS.search(hints)) or bool(_PICKERS.match(head)) or _slash(region, menu)
+    head_row = _heading(region, menu.first)
+    head = region.lines[head_row].strip() if head_row is not None else ""
     asks = text.rstrip().endswith(("?", "？"))
+    if head and not asks:
+        text, row = head, head_row
+    picker = bool(_PICKERS.match(head)) or _slash(region, menu)
+    picker = picker or bool((_SEARCH if fresh else _PICKER_HINTS).search(hints))
     answers = sum(bool(_ANSWERS.match(item.label)) for item in menu.items)
     hinted = bool(_ASK_HINTS.search(hints)) or region.title_needs
     proof = tuple(sorted({menu.first, menu.last, *([row] if row is not None else [])}))
-    if (
-        region.title_needs
-        or (asks and hinted and not picker)
-        or (answers >= 2 and (asks or hinted) and not picker)
-    ):
+    if region.title_needs or (hinted and not picker and (asks or answers >= 2 or fresh)):
+        return _generic(region, menu, text, row, proof)
+    if asks and answers >= 2 and not picker:
         return _generic(region, menu, text, row, proof)
     if hinted or picker:
         return Picker(proof=proof)
     return None
 
 
+def _conversation(region: Region, first: int) -> bool:
+    """A prompt or a reply stands above: the dialog is not a start-up dialog."""
+    bullets = region.manifest.glyphs.reply + region.manifest.glyphs.user
+    return any(
+        line[:1] and line.lstrip()[:1] in bullets and line.lstrip()[1:2] in (" ", "\xa0")
+        for line in region.raw[region.lo : first]
+    )
+
+
 def _generic(region: Region, menu: Menu, text: str, row: int | None, proof: tuple[int, ...]) -> Ask:
     options = menu.options()
-    around = f"{_heading(region, menu.first)} {text} {' '.join(o.label for o in options)}"
+    head = _heading(region, menu.first)
+    above = joined(region.lines, head, menu.first - 1) if head is not None else text
+    around = f"{above} {' '.join(o.label for o in options)}"
     answers = any(re.match(r"(?i)(yes|no|allow|deny|approve|reject)\b", o.label) for o in options)
     kind: Kind = "approval" if answers else "question"
     for known, pattern in _KINDS:
@@ -438,15 +458,15 @@ def _generic(region: Region, menu: Menu, text: str, row: int | None, proof: tupl
     return Ask(rule="generic", question=question, proof=proof)
 
 
-def _heading(region: Region, first: int) -> str:
+def _heading(region: Region, first: int) -> int | None:
     """The first filled row of the dialog: below the nearest rule, else of the blocks above."""
-    row = first
+    found: int | None = None
     for above in range(first - 1, max(region.lo, first - 30) - 1, -1):
         if is_rule(region.raw[above]):
             break
         if region.lines[above].strip():
-            row = above
-    return region.lines[row].strip() if row < first else ""
+            found = above
+    return found
 
 
 def _slash(region: Region, menu: Menu) -> bool:

@@ -100,8 +100,8 @@ class ComposerRule(msgspec.Struct, frozen=True, kw_only=True):
 
 class MarkRule(msgspec.Struct, frozen=True, kw_only=True):
     """A row that means something. `color`: "red" = its first visible character is red,
-    "text:red" = its first letter is. `rows`: a wrapped row is joined with up to this many. `silent`:
-    never decides, is looked through. Groups: `n…` counts, `reset` a time."""
+    "text:red" = its first letter is. `rows`: a wrapped row is joined with up to this many.
+    `silent`: never decides, is looked through. Groups: `n…` counts, `reset` a time."""
 
     id: str
     meaning: str

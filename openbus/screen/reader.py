@@ -72,6 +72,24 @@ class _AgentScreen:
         self.background = 0
 
     def read(self) -> Reading:
+        reading = self._read()
+        if self.program.via == "screen" and not self._cursor_agrees(reading):
+            # A remote shell that shows an agent's old screen: its cursor stands elsewhere.
+            reason = Why(rule="identify/cursor-elsewhere")
+            return Reading(program=self.program, activity="unknown", keep=True, why=(reason,))
+        return reading
+
+    def _cursor_agrees(self, reading: Reading) -> bool:
+        cursor = self.capture.cursor
+        if not cursor.visible:
+            return True
+        if reading.question is not None:
+            first, last = reading.question.rows
+            return first <= cursor.y <= last
+        composer = self.composer
+        return composer is not None and composer.top <= cursor.y <= composer.bottom
+
+    def _read(self) -> Reading:
         region = self._region()
         known = find_dialog(region) if region is not None else None
         if isinstance(known, Ask):
@@ -264,9 +282,9 @@ class _AgentScreen:
                 if match is None:
                     continue
                 mark = _mark(rule, row, match)
-                if rule.silent:
+                if rule.silent or (rule.meaning == "restarting" and self.composer is not None):
                     break
-                if mark.count and rule.meaning in ("background", "over"):
+                if mark.count:
                     self.background = max(self.background, mark.count)
                 if rule.meaning == "background":
                     self.background = max(self.background, 1)
@@ -330,9 +348,9 @@ class _AgentScreen:
                 continue
             if head in user:
                 return False
-            if reply and head in reply:
+            if not reply or head in reply:
                 return True
-        return not reply
+        return False
 
     def _labelled(self, reading: Reading) -> Reading:
         """Add title and model as far as they are visible."""
