@@ -31,7 +31,7 @@ _COMPOSER = "›"
 _TITLE_ID_MIN = 29
 """Characters of an id that Codex leaves in the title before `...`."""
 
-BIRTH_BEFORE, BIRTH_AFTER = 2_000, 20_000
+BIRTH_BEFORE, BIRTH_AFTER = 1_000, 10_000
 """A fresh TUI creates its thread this many milliseconds around its own start."""
 
 

@@ -46,6 +46,8 @@ TIMEOUTS: Final = 3
 """Requests in a row without an answer, then the connection is given up."""
 LONELY: Final = 300_000
 """Milliseconds without any TUI on this server, then the connection is closed."""
+WAIT: Final = 1.0
+"""Seconds between two looks for a socket and a TUI on it."""
 STEP: Final = 0.2
 """Seconds between two looks at the schedule."""
 
@@ -110,7 +112,7 @@ class Link:
             if tried:
                 await self._rest(self._backoff.next(self._spread()), inode)
             else:
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(WAIT)
 
     async def _once(self) -> tuple[bool, int | None]:
         """One attempt; whether a connection was tried, and on which socket."""
@@ -144,7 +146,7 @@ class Link:
         """Back off, but not from a server that has replaced the one that failed."""
         end = self._now() + int(seconds * 1000)
         while self._now() < end:
-            await asyncio.sleep(min(1.0, seconds))
+            await asyncio.sleep(min(WAIT, seconds))
             found = await self._locate()
             if isinstance(found, Endpoint) and found.inode != inode:
                 self._backoff.reset()
@@ -383,7 +385,8 @@ class Link:
         if category != self.reason:
             log.info("not connected", health=health, reason=category)
         self._down, self.reason = health, category
-        self.troubles[category] += category not in ("no_tui", "missing")
+        if category not in ("no_tui", "missing"):
+            self.troubles[category] += 1
 
     def _lose(self) -> None:
         if self.connected:

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from openbus.codex import notifications, wire
-from openbus.codex.schemas import drift
 from openbus.codex.wire import (
     PAGE_LIMIT,
     Capabilities,
@@ -230,19 +229,13 @@ class Protocol:
             return Dropped(reason="early", method=method)
         raw = frame.params if isinstance(frame.params, msgspec.Raw) else msgspec.Raw(b"null")
         if method == "thread/started":
-            outer = decode(bytes(raw), wire.ReadResult)
-            thread = None
-            if outer is not None and isinstance(outer.thread, msgspec.Raw):
-                thread = decode(bytes(outer.thread), wire.WireThread)
-            value: Any = {"thread": {"id": thread.id}} if thread is not None else None
-            if drift("thread/started", value):
-                return Dropped(reason="drift", method=method)
-            name = value["thread"]["id"]
+            started = decode(bytes(raw), wire.StartedEvent)
+            name = None if started is None else started.thread.id
         else:
-            value = decode(bytes(raw), dict[str, Any])
-            if drift("thread event", value):
-                return Dropped(reason="drift", method=method)
-            name = value["threadId"]
+            event = decode(bytes(raw), wire.ThreadEvent)
+            name = None if event is None else event.threadId
+        if name is None:
+            return Dropped(reason="drift", method=method)
         self._announce((name,))
         return Changed(method=method, thread=name)
 

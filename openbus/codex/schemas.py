@@ -15,7 +15,10 @@ from jsonschema import Draft202012Validator
 
 _TEXT = {"type": "string"}
 _MAYBE_TEXT = {"type": ["string", "null"]}
-_ID = {"type": "string", "minLength": 1, "maxLength": 128}
+ID_PATTERN = "^[0-9A-Za-z_-]{1,128}$"
+"""A thread id: today a UUID. Anything longer or with other characters is not used as one."""
+
+_ID = {"type": "string", "pattern": ID_PATTERN}
 _STATUS = {
     "type": "object",
     "required": ["type"],
@@ -67,16 +70,6 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
                 },
             },
         },
-    },
-    "thread event": {
-        "type": "object",
-        "required": ["threadId"],
-        "properties": {"threadId": _ID},
-    },
-    "thread/started": {
-        "type": "object",
-        "required": ["thread"],
-        "properties": {"thread": {"type": "object", "required": ["id"], "properties": {"id": _ID}}},
     },
 }
 

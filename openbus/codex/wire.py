@@ -8,11 +8,11 @@ named as drift. Field meanings: Codex 0.159.2, 0.165.0 and 0.171.0, observed 202
 from __future__ import annotations
 
 import re
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from openbus.codex.schemas import drift
+from openbus.codex.schemas import ID_PATTERN, drift
 from openbus.evidence import Completeness, Git, NativeStatus, Values, clean
 
 PAGE_LIMIT: Final = 50
@@ -128,19 +128,54 @@ class Frame(msgspec.Struct):
     error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-class WireThread(msgspec.Struct, omit_defaults=True):
+Id = Annotated[str, msgspec.Meta(pattern=ID_PATTERN)]
+
+
+class ThreadEvent(msgspec.Struct):
+    """Parameters of every event about a thread but `thread/started`."""
+
+    threadId: Id  # noqa: N815 - the wire's name
+
+
+class StartedThread(msgspec.Struct):
+    id: Id
+
+
+class StartedEvent(msgspec.Struct):
+    """Parameters of `thread/started`; the rest of the thread is read when it is wanted."""
+
+    thread: StartedThread
+
+
+class LoadedResult(msgspec.Struct):
+    data: list[Id]
+    nextCursor: str | None = None  # noqa: N815 - the wire's name
+
+
+class WireStatus(msgspec.Struct):
+    type: str
+    activeFlags: list[str] = []  # noqa: N815 - the wire's name
+
+
+class WireGit(msgspec.Struct):
+    branch: str | None = None
+    originUrl: str | None = None  # noqa: N815 - the wire's name
+    sha: str | None = None
+
+
+class WireThread(msgspec.Struct):
     """Fields read from a thread. `preview` and `turns` are skipped without building a string."""
 
-    id: Any = msgspec.UNSET
-    status: Any = msgspec.UNSET
-    ephemeral: Any = msgspec.UNSET
-    parentThreadId: Any = msgspec.UNSET  # noqa: N815 - the wire's name
-    name: Any = msgspec.UNSET
-    cwd: Any = msgspec.UNSET
-    historyMode: Any = msgspec.UNSET  # noqa: N815 - the wire's name
-    model: Any = msgspec.UNSET
-    reasoningEffort: Any = msgspec.UNSET  # noqa: N815 - the wire's name
-    gitInfo: Any = msgspec.UNSET  # noqa: N815 - the wire's name
+    id: Id
+    status: WireStatus
+    ephemeral: bool
+    parentThreadId: str | None = None  # noqa: N815 - the wire's name
+    name: str | None = None
+    cwd: str | None = None
+    historyMode: str | None = None  # noqa: N815 - the wire's name
+    model: str | None = None
+    reasoningEffort: str | None = None  # noqa: N815 - the wire's name
+    gitInfo: WireGit | None = None  # noqa: N815 - the wire's name
 
 
 class ReadResult(msgspec.Struct):
@@ -165,6 +200,14 @@ def decode(data: bytes | str, kind: Any) -> Any:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def explain(name: str, raw: msgspec.Raw) -> tuple[str, ...]:
+    """Where something that could not be decoded differs from our schema; never empty.
+
+    Decoding is strict and quick; only a misfit pays for the schema, which names the field.
+    """
+    return drift(name, decode(bytes(raw), Any)) or (f"{name}: unreadable",)
 
 
 def refused(method: str, thread: str | None, raw: msgspec.Raw) -> Refused:
@@ -200,11 +243,11 @@ def initialized(raw: msgspec.Raw) -> Initialized:
 
 
 def loaded(raw: msgspec.Raw) -> Loaded:
-    value = decode(bytes(raw), Any)
-    found = drift("loaded", value)
-    if found:
+    result = decode(bytes(raw), LoadedResult)
+    if result is None:
+        found = explain("loaded", raw)
         return Loaded(ids=(), cursor=None, drift=found)
-    return Loaded(ids=tuple(value["data"]), cursor=value.get("nextCursor"))
+    return Loaded(ids=tuple(result.data), cursor=result.nextCursor)
 
 
 def page(raw: msgspec.Raw) -> Page:
@@ -242,43 +285,36 @@ def _thread(raw: msgspec.Raw) -> tuple[ThreadRecord | None, tuple[str, ...]]:
     A field of an unexpected type is left out and named; without id, status and `ephemeral` there
     is no record.
     """
+    found: tuple[str, ...] = ()
     wire = decode(bytes(raw), WireThread)
     if wire is None:
-        return None, ("thread: type",)
-    value: dict[str, Any] = msgspec.to_builtins(wire)
-    found = drift("thread", value)
-    bad = {item.split(":")[0].split(".")[1] for item in found if "." in item}
-    if any(": required" in item for item in found) or bad & {"id", "status", "ephemeral"}:
+        wire, found = _repair(raw)
+    if wire is None:
         return None, found
-    for field in bad:
-        value.pop(field, None)
     cut = False
 
-    def text(key: str, source: dict[str, Any] = value, limit: int = 200) -> str | None:
+    def text(given: str | None, limit: int = 200) -> str | None:
         nonlocal cut
-        given = source.get(key)
-        if not given:
-            return None
-        kept, was_cut = clean(given, limit)
+        kept, was_cut = clean(given or "", limit)
         cut = cut or was_cut
-        return kept
+        return kept or None
 
-    git = value.get("gitInfo")
+    git = wire.gitInfo
     values = Values(
-        name=text("name"),
-        model=text("model"),
-        effort=text("reasoningEffort"),
-        cwd=text("cwd", limit=1_000),
-        git=Git(branch=text("branch", git), origin=text("originUrl", git), sha=text("sha", git))
-        if git
+        name=text(wire.name),
+        model=text(wire.model),
+        effort=text(wire.reasoningEffort),
+        cwd=text(wire.cwd, limit=1_000),
+        git=Git(branch=text(git.branch), origin=text(git.originUrl), sha=text(git.sha))
+        if git is not None
         else None,
-        parent=text("parentThreadId"),
-        ephemeral=value["ephemeral"],
-        history_mode=text("historyMode"),
+        parent=text(wire.parentThreadId),
+        ephemeral=wire.ephemeral,
+        history_mode=text(wire.historyMode),
     )
-    status, unknown = _status(value["status"])
+    status, unknown = _status(wire.status)
     record = ThreadRecord(
-        id=value["id"],
+        id=wire.id,
         values=values,
         status=status,
         completeness=Completeness(truncated=cut, errors=found + unknown),
@@ -286,10 +322,28 @@ def _thread(raw: msgspec.Raw) -> tuple[ThreadRecord | None, tuple[str, ...]]:
     return record, found
 
 
-def _status(value: dict[str, Any]) -> tuple[NativeStatus, tuple[str, ...]]:
+def _repair(raw: msgspec.Raw) -> tuple[WireThread | None, tuple[str, ...]]:
+    """A thread that does not fit: without the fields that our schema finds at fault."""
+    value = decode(bytes(raw), dict[str, Any])
+    found = drift("thread", value)
+    if not isinstance(value, dict):
+        return None, found
+    for item in found:
+        name, _, rule = item.partition(": ")
+        field = name.split(".")[1] if "." in name else None
+        if rule == "required" or field in ("id", "status", "ephemeral"):
+            return None, found
+        value.pop(field or "", None)
+    try:
+        return msgspec.convert(value, WireThread), found
+    except msgspec.ValidationError:
+        return None, found or ("thread: unreadable",)
+
+
+def _status(wire: WireStatus) -> tuple[NativeStatus, tuple[str, ...]]:
     """Unknown variants stay unknown: they never count as working, waiting or idle."""
-    activity = _STATUS.get(value["type"])
-    flags = tuple(value.get("activeFlags") or ())
+    activity = _STATUS.get(wire.type)
+    flags = tuple(wire.activeFlags)
     if activity is None:
         return NativeStatus(activity="unknown"), ("unknown status",)
     if not _WAITING_FLAGS.issuperset(flags):
