@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from openbus.grounding import ground
 from openbus.model import Capture, Reading
+from openbus.screen.explain import Explanation, explain
 from openbus.screen.grid import Memo, parse
 from openbus.screen.identify import identify
 from openbus.screen.manifest import Library
 from openbus.screen.reader import read
+
+__all__ = ["Explanation", "classify", "explain"]
 
 
 def classify(capture: Capture, library: Library, memo: Memo | None = None) -> Reading:

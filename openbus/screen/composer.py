@@ -95,10 +95,7 @@ def _by_edge(
         if top == row:
             continue
         # A completion list above the typed text has a right edge, too.
-        inner = [
-            "" if lines[r].rstrip().endswith(tuple(_BOX)) else main_column(lines[r][column + 1 :])
-            for r in range(top, row)
-        ]
+        inner = [_typed(lines[r], column) for r in range(top, row)]
         filled = [r for r, text in enumerate(inner) if text.strip()]
         # The last filled row inside names mode and model; what stands above it is typed text.
         typed = filled[:-1]
@@ -114,6 +111,14 @@ def _by_edge(
             draft=holds,
         )
     return None
+
+
+def _typed(line: str, column: int) -> str:
+    """A gutter row's own text; a side panel starts far to the right and is not typed."""
+    text = line[column + 1 :]
+    if line.rstrip().endswith(tuple(_BOX)) or text.startswith(" " * 24):
+        return ""
+    return main_column(text)
 
 
 def _by_anchor(

@@ -58,6 +58,8 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     hi: int
     manifest: Manifest
     title_needs: bool = False
+    wrapped: dict[tuple[int, int], str] = msgspec.field(default_factory=dict)
+    """Joined rows, kept while one screen is read: every rule looks at the same ones."""
 
 
 def find_dialog(region: Region) -> Ask | Picker | None:
@@ -265,13 +267,17 @@ def _above(region: Region, pattern: re.Pattern[str], first: int) -> tuple[int, s
 
 def _wrapped(region: Region, row: int, stop: int) -> str:
     """A row and up to three rows of the same paragraph below it, as one line."""
+    known = region.wrapped.get((row, stop))
+    if known is not None:
+        return known
     last = row
     while last + 1 < stop and last - row < 3:
         line = region.lines[last + 1]
         if not line.strip() or is_rule(line):
             break
         last += 1
-    return joined(region.lines, row, last)
+    text = region.wrapped[(row, stop)] = joined(region.lines, row, last)
+    return text
 
 
 def _below(region: Region, pattern: re.Pattern[str], last: int) -> int | None:
@@ -343,7 +349,7 @@ def _command(region: Region, rule: DialogRule, top: int, first: int) -> str | No
 
 def _command_start(region: Region, row: int, stop: int) -> int:
     """The fenced block below a heading, else the first filled row."""
-    fences = [r for r in range(row, stop) if is_rule(region.raw[r])]
+    fences = [r for r in range(row, stop) if is_rule(region.lines[r])]
     if len(fences) >= 2:
         return fences[0] + 1
     while row < stop and not region.lines[row].strip():
@@ -356,7 +362,7 @@ def _block(region: Region, row: int, stop: int) -> list[str]:
     ink = None
     while row < stop:
         line = main_column(region.lines[row])
-        if not line.strip() or is_rule(region.raw[row]):
+        if not line.strip() or is_rule(line):
             break
         style = region.screen.rows[row].style_at(indent(line))
         if ink is not None and style.dim != ink:

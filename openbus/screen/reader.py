@@ -94,9 +94,9 @@ class _AgentScreen:
         known = find_dialog(region) if region is not None else None
         if isinstance(known, Ask):
             return self._asking(known)
-        overlay = self._overlay()
+        overlay = (known.name, "picker", known.proof) if known is not None else self._overlay()
         if overlay is None and region is not None and region.lo == 0:
-            guess = known or judge_dialog(region)
+            guess = judge_dialog(region)
             if isinstance(guess, Ask):
                 return self._asking(guess)
             if guess is not None:
@@ -219,6 +219,8 @@ class _AgentScreen:
             else:
                 rows = range(len(self.raw))
             for row in rows:
+                if composer is not None and row == composer.row and not composer.draft:
+                    continue
                 if self.raw[row] and rule.row.search(self.raw[row]):
                     return rule.name, rule.id, (row,)
         return None
