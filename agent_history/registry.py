@@ -13,6 +13,7 @@ import msgspec
 
 from agent_history.cache import TotalsCache
 from agent_history.claude.reader import ClaudeCode
+from agent_history.codex.reader import Codex
 from agent_history.homes import Homes
 from agent_history.options import Options
 from agent_history.records import Detail, FilesOnly, Session
@@ -50,7 +51,10 @@ class Harness(Protocol):
         """One session of any age, read whole."""
 
 
-HARNESSES: tuple[Callable[[Homes, Options, TotalsCache | None], Harness], ...] = (ClaudeCode,)
+HARNESSES: tuple[Callable[[Homes, Options, TotalsCache | None], Harness], ...] = (
+    ClaudeCode,
+    Codex,
+)
 
 
 class Scan(msgspec.Struct, frozen=True):

@@ -11,7 +11,6 @@ import hashlib
 import io
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import zstandard
@@ -232,13 +231,16 @@ def matching_lines(path: str, start: int, end: int, needles: tuple[bytes, ...]) 
                 yield block[begin:close]
 
 
-def walk(root: Path, suffixes: tuple[str, ...]) -> Iterator[os.DirEntry[str]]:
+def walk(
+    root: str, suffixes: tuple[str, ...], unreadable: list[str]
+) -> Iterator[os.DirEntry[str]]:
     """Regular files below `root` whose names end in one of `suffixes`; links followed once.
 
-    A folder reached twice (a link to it, or a loop) is listed once, by device and inode.
+    A folder reached twice (a link to it, or a loop) is listed once, by device and inode. Folders
+    that cannot be listed are added to `unreadable`; a missing one is not an error.
     """
     seen: set[tuple[int, int]] = set()
-    stack = [str(root)]
+    stack = [root]
     while stack:
         folder = stack.pop()
         try:
@@ -248,7 +250,10 @@ def walk(root: Path, suffixes: tuple[str, ...]) -> Iterator[os.DirEntry[str]]:
             seen.add((here.st_dev, here.st_ino))
             with os.scandir(folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
+        except FileNotFoundError:
+            continue
         except OSError:
+            unreadable.append(folder)
             continue
         for entry in found:
             try:

@@ -63,6 +63,8 @@ class Transcript(Generic[State]):
         self.print: Fingerprint | None = None
         self.whole = True
         self.readable = True
+        self.restarted = False
+        """The last refresh found a rewritten file; a fold shared with others must be rebuilt."""
         self._decoder = decoder
         self._new_fold = new_fold
         self._ends = ends
@@ -84,7 +86,8 @@ class Transcript(Generic[State]):
         self.readable = handle is not None
         if handle is None:
             return True
-        if self._follower.restarted:
+        self.restarted = self._follower.restarted
+        if self.restarted:
             self.fold = self._new_fold()
             self.whole = True
         self._feed(self._follower.blocks(handle))

@@ -1,0 +1,327 @@
+"""The Codex reader: groups rollouts by thread, keeps their folds, answers scan, detail and read."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from agent_history.cache import TotalsCache
+from agent_history.codex.files import ThreadFiles, list_threads
+from agent_history.codex.fold import CodexFold
+from agent_history.codex.rows import Row
+from agent_history.codex.sessions import (
+    HARNESS,
+    Thread,
+    Totals,
+    detail,
+    session,
+    totals_of,
+)
+from agent_history.codex.state import Known, StateDatabase, ThreadIndex, Writers
+from agent_history.codex.words import CodexWords, WordRow
+from agent_history.fields import DAY_MS, HALF_HOUR_MS
+from agent_history.homes import Homes
+from agent_history.options import Options
+from agent_history.reading.decode import LineDecoder
+from agent_history.reading.files import Fingerprint
+from agent_history.reading.processes import Processes
+from agent_history.reading.transcript import HEAD, TAIL, Transcript
+from agent_history.records import Detail, FilesOnly, Session
+from agent_history.said import KEPT_SESSIONS, Opened, SaidReader
+
+Prints = tuple[tuple[str, Fingerprint], ...]
+
+
+class _Entry:
+    """One thread's rollouts between two scans. All files feed one fold, oldest first."""
+
+    def __init__(self) -> None:
+        self.transcripts: list[Transcript[CodexFold]] = []
+        self.fold: CodexFold | None = None
+        self.totals: Totals | None = None
+        self.exact = True
+        self.parent = ""
+        self.hidden = False
+        self.last_at = 0
+        self.settled: tuple[object, Session] | None = None
+        self.prints: Prints = ()
+
+
+class Codex:
+    """Reads the Codex home of one user. Not thread-safe: one owner at a time."""
+
+    id = HARNESS
+    name = "Codex"
+
+    def __init__(self, homes: Homes, options: Options, cache: TotalsCache | None = None) -> None:
+        self._homes = homes
+        self._options = options
+        self._cache = cache
+        self._rows: LineDecoder[Any] = LineDecoder(Row)
+        self._index = ThreadIndex(homes.codex)
+        self._state = StateDatabase(homes.codex_sqlite)
+        self._writers = Writers(homes.codex, Processes(homes.proc))
+        self._held: dict[str, int] = {}
+        self._entries: dict[str, _Entry] = {}
+        self._files: dict[str, ThreadFiles] = {}
+        self._children: dict[str, list[str]] = {}
+        self._read: OrderedDict[str, _Entry] = OrderedDict()
+        self._listed: set[str] = set()
+        words: LineDecoder[Any] = LineDecoder(WordRow)
+        self._opened = Opened(lambda path: SaidReader(path, words, CodexWords))
+        self.warnings: list[str] = []
+        self.progress: Callable[[int, int], None] | None = None
+
+    def detect(self) -> bool:
+        """Is there a Codex home?"""
+        return os.path.isdir(self._homes.codex)
+
+    def watch_roots(self) -> list[str]:
+        """The home: rollouts, index, state database and locks all lie in it."""
+        return list(dict.fromkeys((self._homes.codex, self._homes.codex_sqlite)))
+
+    def scan(self, now: int) -> list[Session]:
+        """The threads of the last day, or of every age; see `Options`."""
+        self._beside()
+        threads, unreadable = list_threads(self._homes.codex)
+        self.warnings = [f"cannot list {folder}" for folder in unreadable]
+        if self._state.warning:
+            self.warnings.append(self._state.warning)
+        self._files = {found.thread: found for found in threads}
+        entries = {
+            thread: self._entries.get(thread) or _Entry() for thread in self._files
+        }
+        self._entries = entries
+        wanted = self._wanted(now)
+        out: list[Session] = []
+        self._listed = set()
+        for number, thread in enumerate(wanted):
+            if self.progress is not None:
+                self.progress(number, len(wanted))
+            made = self._session(thread, now)
+            if made is not None:
+                out.append(made)
+                self._listed.add(thread)
+        if self._cache is not None:
+            self._cache.save()
+        return out
+
+    def _beside(self) -> None:
+        self._index.refresh()
+        self._state.refresh()
+        self._held = self._writers.held()
+
+    def _wanted(self, now: int) -> list[str]:
+        """Top-level threads to list. Children are read first: they say whose they are."""
+        tops: list[str] = []
+        children: dict[str, list[str]] = {}
+        for thread, found in self._files.items():
+            entry = self._entries[thread]
+            if not self._options.every_age and not self._recent(found, now):
+                continue
+            if found.archived or self._known(thread).archived:
+                continue
+            prints = tuple((file.path, file.print) for file in found.files)
+            settled = entry.settled is not None and entry.prints == prints
+            if not settled:
+                self._load(thread, entry, found, self._options.exact or self._recent(found, now))
+            if entry.hidden:
+                continue
+            if entry.parent:
+                children.setdefault(entry.parent, []).append(thread)
+            else:
+                tops.append(thread)
+        self._children = children
+        return tops
+
+    def _recent(self, found: ThreadFiles, now: int) -> bool:
+        return found.files[-1].print.mtime_ns // 1_000_000 >= now - DAY_MS
+
+    def _known(self, thread: str) -> Known:
+        return self._state.threads.get(thread, Known())
+
+    def _load(self, thread: str, entry: _Entry, found: ThreadFiles, whole: bool) -> CodexFold:
+        """Bring an entry's fold up to date."""
+        prints = tuple((file.path, file.print) for file in found.files)
+        paths = [file.path for file in found.files]
+        grown = [transcript.path for transcript in entry.transcripts] == paths
+        older_same = grown and entry.prints[:-1] == prints[:-1]
+        needs_whole = whole and any(not t.whole for t in entry.transcripts) and not entry.exact
+        if entry.fold is None or not older_same or needs_whole:
+            self._first(entry, found, whole)
+        elif entry.prints != prints:
+            self._grow(entry, found)
+        entry.prints = prints
+        fold = entry.fold
+        assert fold is not None
+        entry.parent, entry.hidden = fold.parent, fold.hidden
+        entry.last_at = fold.last_at or 0
+        return fold
+
+    def _first(self, entry: _Entry, found: ThreadFiles, whole: bool) -> None:
+        fold = CodexFold(self._options)
+        newest = found.files[-1]
+        cached = None
+        if self._cache is not None and len(found.files) == 1 and newest.print.size > HEAD + TAIL:
+            cached = self._cache.get(newest.path, newest.print, Totals)
+        entry.transcripts = []
+        for number, file in enumerate(found.files):
+            if number:
+                fold.next_file()
+            transcript = Transcript(file.path, self._rows, lambda: fold)
+            transcript.refresh(file.print, whole and cached is None)
+            entry.transcripts.append(transcript)
+        entry.fold = fold
+        read_whole = all(transcript.whole for transcript in entry.transcripts)
+        entry.exact = read_whole or cached is not None
+        entry.totals = cached if cached is not None else totals_of(fold)
+        single = len(found.files) == 1 and newest.print.size > HEAD + TAIL
+        if self._cache is not None and read_whole and single and cached is None:
+            self._cache.put(newest.path, newest.print, entry.totals)
+
+    def _grow(self, entry: _Entry, found: ThreadFiles) -> None:
+        last = entry.transcripts[-1]
+        if not last.whole and entry.exact:
+            # Totals came from the cache of an earlier run; the file has moved on.
+            self._first(entry, found, whole=True)
+            return
+        last.refresh(found.files[-1].print, last.whole)
+        if last.restarted:
+            self._first(entry, found, whole=True)
+            return
+        assert entry.fold is not None
+        entry.totals = totals_of(entry.fold)
+
+    def _thread(self, thread: str, entry: _Entry, path: str, now: int) -> Thread:
+        fold = entry.fold
+        assert fold is not None
+        if self._writers.recorded:
+            live = thread in self._held
+        else:
+            # Versions before writer locks: an open turn is all that speaks of a process.
+            live = fold.open and now - (fold.last_at or 0) <= HALF_HOUR_MS
+        return Thread(
+            thread, fold, path, self._known(thread), self._index.names.get(thread, ""), live
+        )
+
+    def _session(self, thread: str, now: int) -> Session | None:
+        entry, found = self._entries[thread], self._files[thread]
+        children = self._children.get(thread, [])
+        prints = tuple((file.path, file.print) for file in found.files)
+        key = (
+            prints, self._known(thread), self._index.names.get(thread), thread in self._held,
+            tuple(self._entries[child].prints for child in children),
+        )
+        if entry.settled is not None and entry.settled[0] == key:
+            return entry.settled[1]
+        fold = self._load(thread, entry, found, self._options.exact or self._recent(found, now))
+        if fold.started_at is None or entry.totals is None:
+            return None
+        made = self._made(thread, entry, found, now)
+        if not self._recent(found, now):
+            entry.settled = (key, made)
+            entry.transcripts, entry.fold = [], None
+        listed = self._options.every_age or (made.last_activity_at or 0) >= now - DAY_MS
+        return made if listed else None
+
+    def _made(self, thread: str, entry: _Entry, found: ThreadFiles, now: int) -> Session:
+        assert entry.totals is not None
+        notes = tuple(note for part in entry.transcripts for note in part.notes())
+        return session(
+            self._thread(thread, entry, found.files[-1].path, now),
+            self._kin(thread, now),
+            entry.totals,
+            self._options,
+            now,
+            partial=not entry.exact,
+            notes=notes,
+        )
+
+    def _kin(self, thread: str, now: int) -> list[Thread]:
+        """The direct children of a thread, as threads."""
+        out = []
+        for child in self._children.get(thread, []):
+            entry, found = self._entries[child], self._files[child]
+            if entry.fold is None:
+                self._load(child, entry, found, whole=False)
+            out.append(self._thread(child, entry, found.files[-1].path, now))
+        return out
+
+    def detail(
+        self, session_id: str, now: int, subagent: str | None = None, files_only: bool = False
+    ) -> Detail | FilesOnly | None:
+        """Details of a thread the last scan listed, or of a child of one; None for any other."""
+        thread = subagent or session_id.removeprefix(f"{HARNESS}:")
+        children = {child for top in self._listed for child in self._children.get(top, [])}
+        if thread not in self._listed and thread not in children:
+            return None
+        entry = self._entries[thread]
+        if files_only and entry.fold is not None:
+            return FilesOnly(
+                id=f"{HARNESS}:{thread}",
+                session_id=thread,
+                files=entry.fold.changes.paths(entry.fold.cwd),
+            )
+        if entry.fold is None or any(not part.whole for part in entry.transcripts):
+            entry = self._reopened(thread)
+        return self._detail(thread, entry, now)
+
+    def _detail(self, thread: str, entry: _Entry, now: int) -> Detail:
+        path = self._files[thread].files[-1].path
+        return detail(
+            self._thread(thread, entry, path, now),
+            self._kin(thread, now),
+            self._opened.read(path),
+            self._options,
+            now,
+        )
+
+    def _reopened(self, thread: str) -> _Entry:
+        """An entry that was read whole, kept for the last few threads asked for."""
+        entry = self._read.pop(thread, None) or _Entry()
+        self._read[thread] = entry
+        while len(self._read) > KEPT_SESSIONS:
+            self._read.popitem(last=False)
+        found = self._files[thread]
+        if entry.fold is None or any(not part.whole for part in entry.transcripts):
+            fold = CodexFold(self._options)
+            entry.transcripts = []
+            for number, file in enumerate(found.files):
+                if number:
+                    fold.next_file()
+                transcript = Transcript(file.path, self._rows, lambda: fold)
+                transcript.refresh(file.print, True)
+                entry.transcripts.append(transcript)
+            entry.fold, entry.totals, entry.exact = fold, totals_of(fold), True
+            entry.prints = tuple((file.path, file.print) for file in found.files)
+        else:
+            self._load(thread, entry, found, whole=True)
+        return entry
+
+    def read_session(
+        self, session_id: str, now: int, subagent: str | None = None
+    ) -> tuple[Session, Detail] | None:
+        """One thread of any age, archived ones too, read whole."""
+        thread = subagent or session_id.removeprefix(f"{HARNESS}:")
+        self._beside()
+        threads, _ = list_threads(self._homes.codex)
+        self._files = {found.thread: found for found in threads}
+        if thread not in self._files:
+            return None
+        for found in self._files:
+            self._entries.setdefault(found, _Entry())
+        entry = self._reopened(thread)
+        self._find_children(thread)
+        made = self._made(thread, entry, self._files[thread], now)
+        return made, self._detail(thread, entry, now)
+
+    def _find_children(self, thread: str) -> None:
+        """Children of one thread: those its rollout names, and those a scan found."""
+        entry = self._read[thread]
+        assert entry.fold is not None
+        named = [child for child in entry.fold.agents if child in self._files]
+        known = self._children.get(thread, [])
+        self._children[thread] = list(dict.fromkeys((*known, *named)))
+
