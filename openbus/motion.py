@@ -15,8 +15,9 @@ from openbus.screen.composer import find_composer
 from openbus.screen.grid import Memo, parse
 from openbus.screen.manifest import Manifest
 
-GROWTH_MS = 1500
-"""How long a body that has just grown counts as growing."""
+GROWTH_MS = 8000
+"""How long a body that grew without any busy mark counts as growing: models pause in the middle of
+an answer, and told too early is worse than told late. A row that ends the turn ends it at once."""
 
 STEPS_MS = 2500
 """Two steps of growth within this time are a stream; one alone may be an echo or a last line."""
@@ -46,15 +47,21 @@ class Motion:
         elif title != old and old and _CELLS.search(old) and still(title) == still(old):
             self._spun_at = now
 
-    def note_screen(self, capture: Capture, manifest: Manifest, memo: Memo, now: int) -> bool:
-        """Take a changed screen; True when its body has grown since the last one."""
+    def note_screen(
+        self, capture: Capture, manifest: Manifest, memo: Memo, now: int, counts: bool
+    ) -> bool:
+        """Take a changed screen; True when its body has grown since the last one.
+
+        `counts`: nothing else on this screen says that the program works. Growth beside a busy mark
+        tells nothing about what follows the mark.
+        """
         body = _body(capture, manifest, memo)
         size = (capture.width, capture.height)
         grown = size == self._size and self._body is not None and has_grown(self._body, body)
         if size != self._size:
             self._steps.clear()
         self._size, self._body = size, body
-        if grown:
+        if grown and counts:
             self._steps.append(now)
         return grown
 

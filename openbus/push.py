@@ -38,6 +38,9 @@ ENDED_MS = 250
 UNSURE_MS = 1500
 """How long `unknown` must be read before a known activity is given up."""
 
+COVERED_MS = 15_000
+"""How long an overlay above a free composer keeps the activity that was there before."""
+
 DONE_MS = 3000
 """How long the end of a turn must hold before it is told."""
 
@@ -94,6 +97,7 @@ class _Card:
     read: Known
     """The activity of the last reading that said one."""
     leaving_since: int | None = None
+    covered_since: int | None = None
     resized_at: int | None = None
     size: tuple[int, int] = (0, 0)
     error_size: tuple[int, int] = (0, 0)
@@ -402,7 +406,12 @@ class PushManager:
 
     def _follow_activity(self, card: _Card, now: int) -> None:
         reading = card.sighting.reading
-        if not reading.keep and not reading.needs_you:
+        if not _tells_nothing(card.sighting):
+            card.covered_since = None
+        elif card.covered_since is None:
+            card.covered_since = now
+        uncovered = self._uncovered_at(card)
+        if not reading.needs_you and uncovered is not None and now >= uncovered:
             card.read = _known(reading)
         if reading.background:
             card.quiet_since = None
@@ -422,6 +431,12 @@ class PushManager:
             card.leaving_since = now
         if wait is not None and now - card.leaving_since >= wait:
             self._become(card, card.read, now)
+
+    def _uncovered_at(self, card: _Card) -> int | None:
+        """From when on the reading's activity counts; None: not as long as this overlay stands."""
+        if card.covered_since is None:
+            return 0
+        return None if card.sighting.reading.keep else card.covered_since + COVERED_MS
 
     def _patience(self, card: _Card) -> int | None:
         """Milliseconds that the reading must differ before the present activity is left; None: it
@@ -537,6 +552,9 @@ class PushManager:
             card.state = state
             changes.append(Change(event="pane", key=key, at=now, state=state))
         due = [time for time in (look, self._leave_at(card)) if time is not None]
+        uncovered = self._uncovered_at(card)
+        if uncovered is not None and uncovered > now:
+            due.append(uncovered)
         if told is not None and told[0] not in card.announced:
             contract, ripe = told
             if now >= ripe:
@@ -638,6 +656,14 @@ class PushManager:
             ),
             why=before.why if unconfirmed and before else reading.why,
         )
+
+
+def _tells_nothing(sighting: Sighting) -> bool:
+    """A menu or help of the user's own stands there and no row beneath says what goes on: the
+    activity stays what it was. A free composer beneath an overlay proves no end."""
+    reading = sighting.reading
+    quiet = reading.activity in ("idle", "unknown") and not sighting.ended
+    return reading.keep or (reading.overlay is not None and quiet)
 
 
 def _known(reading: Reading) -> Known:

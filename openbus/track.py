@@ -141,7 +141,7 @@ class PaneTrack:
         other = before is None or before.program.name != reading.program.name
         # What grew until a row said "over" was the end of that turn.
         over = self._ended and before is not None and not self._agents.says_ended(before)
-        if other or over or _covers(reading):
+        if other or over or reading.question is not None:
             self._motion.forget()
 
     def _note_motion(self, capture: Capture, now: int) -> None:
@@ -149,7 +149,8 @@ class PaneTrack:
         manifest = self._agents.manifest(self._reading.program.name)
         if manifest is None or _covers(self._reading):
             return
-        if self._motion.note_screen(capture, manifest, self._memo, now):
+        counts = self._reading.activity in ("idle", "unknown")
+        if self._motion.note_screen(capture, manifest, self._memo, now, counts):
             self._progress_at = now
 
     def _sighting(self, now: int) -> Sighting:

@@ -424,6 +424,16 @@ def test_an_overlay_keeps_the_activity() -> None:
     assert script.activities() == ["working"]
 
 
+def test_an_overlay_above_a_free_composer_proves_no_end_for_a_while() -> None:
+    script = Script()
+    script.sees(reading("working"))
+    script.sees(reading("idle", overlay="help"), after=1000)
+    script.wait(14_000)
+    assert script.activities() == ["working"]
+    script.wait(3_000)
+    assert script.activities() == ["working", "idle"]
+
+
 def test_an_overlay_without_history_is_unknown() -> None:
     script = Script()
     script.sees(reading("unknown", overlay="model", keep=True))
