@@ -50,11 +50,9 @@ BATCH_SHARE = 0.05
 """Share of the time that batches may take; the tick grows, up to `TICK_MOST`, to keep it."""
 
 TICK_MOST = 1.0
-ACTIVITY_EVERY, ACTIVITY_SHARE = 2.0, 0.005
-CENSUS_EVERY, CENSUS_SHARE = 10.0, 0.0015
-LIST_EVERY, LIST_SHARE = 5.0, 0.001
-"""Seconds between two looks of each part of the safety net, and the share of the time it may take:
-the interval grows to keep it (a full list of 1000 panes takes 30 ms and comes every 30 s)."""
+CENSUS_EVERY = 10.0
+REQUEST = 0.003
+"""Seconds that any request costs, client and server together (tmux 3.3a, 2026-11-30)."""
 
 CHUNK = 200
 """Panes captured in one request at most: 200 screens are about 0.6 MB."""
@@ -117,17 +115,22 @@ class _Watched:
 
 
 class Net:
-    """One part of the safety net: when it is due, by how dear it was."""
+    """One part of the safety net. It runs every `least` seconds; with many panes less often, so
+    that it takes no more than `share` of the time: `per_pane` is its cost in seconds.
 
-    def __init__(self, every: float, share: float) -> None:
-        self._least = every
+    The cost is reckoned, not measured: on a busy machine a measured one would switch the net off.
+    """
+
+    def __init__(self, least: float, share: float, per_pane: float) -> None:
+        self._least = least
         self._share = share
-        self.every = every
+        self._per_pane = per_pane
+        self.every = least
         self.due = 0.0
 
-    def done(self, cost: float, poll: float | None = None) -> None:
-        """It just ran and took `cost` seconds. `poll`: it stands in for missing signals, at this
-        pace, and may take more."""
+    def done(self, panes: int, poll: float | None = None) -> None:
+        """It just ran. `poll`: it stands in for missing signals, at this pace and a higher share."""
+        cost = REQUEST + panes * self._per_pane
         if poll is None:
             self.every = max(self._least, cost / self._share)
         else:
@@ -155,9 +158,9 @@ class ServerWatch:
         self._ttys: dict[str, str] = {}
         self._dirty: dict[str, float] = {}
         self._wake = asyncio.Event()
-        self._activity = Net(ACTIVITY_EVERY, ACTIVITY_SHARE)
-        self._census = Net(CENSUS_EVERY, CENSUS_SHARE)
-        self._list = Net(LIST_EVERY, LIST_SHARE)
+        self._activity = Net(2.0, share=0.003, per_pane=5e-6)
+        self._census = Net(CENSUS_EVERY, share=0.0015, per_pane=12e-6)
+        self._list = Net(5.0, share=0.001, per_pane=27e-6)
         self._since = 0.0
         self._batch_cost = 0.0
         self._next_batch = 0.0
@@ -267,9 +270,8 @@ class ServerWatch:
         return track.read_from() if track is not None else 0
 
     async def _timed(self, net: Net, work: Awaitable[None], poll: float | None = None) -> None:
-        started = time.monotonic()
         await work
-        net.done(time.monotonic() - started, poll)
+        net.done(len(self._panes), poll)
 
     def _poll_pace(self) -> float | None:
         """How often activity must be polled where some terminal is not signalled."""
