@@ -25,13 +25,15 @@ class ConfigError(Exception):
 class Tmux(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which tmux servers: `-L` names and `-S` paths; neither = all of this user.
 
-    `timeout`: seconds after which a server that does not answer is left out.
+    `timeout`: seconds after which a server that does not answer is left out. `ignore`: shell
+    patterns against a pane's command and its `session:window.pane`; such panes are not looked at.
     """
 
     socket_names: tuple[str, ...] = ()
     socket_paths: tuple[str, ...] = ()
     binary: str = "tmux"
     timeout: float = 2.0
+    ignore: tuple[str, ...] = ()
 
 
 class Readers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,11 +43,33 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     manifests: str | None = None
 
 
+class Service(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`openbus up`. `listen` is HOST:PORT; `hosts` are further names that the page may be asked for
+    by; without `token` everybody on this machine can read, and only loopback may be listened on."""
+
+    listen: str = "127.0.0.1:7368"
+    hosts: tuple[str, ...] = ()
+    token: bool = True
+    web: bool = True
+
+
+class Hook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A command of the user's that is run on every announcement and withdrawal, JSON on stdin.
+
+    `command` is program and arguments, no shell; `timeout` in seconds.
+    """
+
+    command: tuple[str, ...] = ()
+    timeout: float = 10.0
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that can be set."""
 
     tmux: Tmux = Tmux()
     readers: Readers = Readers()
+    service: Service = Service()
+    hook: Hook = Hook()
 
 
 def config_dir(environ: Mapping[str, str] = os.environ) -> Path:
