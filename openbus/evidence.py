@@ -48,10 +48,11 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
-    """One life of a server: its process and the inode of its socket."""
+    """One life of a server: its process, the inode of its socket and when that was made (ns)."""
 
     server_pid: int
     inode: int
+    born: int = 0
 
 
 class Git(msgspec.Struct, frozen=True, kw_only=True):

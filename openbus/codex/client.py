@@ -21,6 +21,8 @@ from openbus.evidence import Health
 
 OPEN_TIMEOUT: Final = 2.0
 CLOSE_TIMEOUT: Final = 1.0
+REQUEST_TIMEOUT: Final = 2.0
+"""Seconds for one answer. The server does not reply at all to what it cannot read."""
 
 FLOOD_FRAMES: Final = 400
 FLOOD_SECONDS: Final = 1.0
@@ -49,14 +51,11 @@ class Client:
         protocol: Protocol,
         now: Callable[[], int],
         changed: Callable[[Changed], None],
-        *,
-        request_timeout: float = 2.0,
     ) -> None:
         self.endpoint = endpoint
         self.protocol = protocol
         self._now = now
         self._changed = changed
-        self._request_timeout = request_timeout
         self._connection: ClientConnection | None = None
         self._receiver: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[Event] | None = None
@@ -108,10 +107,10 @@ class Client:
         self._answer = asyncio.get_running_loop().create_future()
         try:
             await self._send(frame)
-            async with asyncio.timeout(self._request_timeout):
+            async with asyncio.timeout(REQUEST_TIMEOUT):
                 return await self._answer
         except TimeoutError:
-            expired = self.protocol.expire(self._now() + int(self._request_timeout * 1000))
+            expired = self.protocol.abandon()
             return expired[0] if expired else Expired(method="", thread=None)
         finally:
             self._answer = None

@@ -108,25 +108,31 @@ class Link:
     async def run(self) -> None:
         """Until cancelled. Trouble becomes health."""
         while True:
-            tried, inode = await self._once()
-            if tried:
-                await self._rest(self._backoff.next(self._spread()), inode)
+            tried: Endpoint | None = None
+            try:
+                tried = await self._once()
+            except Exception as error:
+                # one bad round must not end the observer; the type says enough without payload
+                log.error("round failed", error=type(error).__name__)
+                self._fail("unavailable", "internal")
+            if tried is not None:
+                await self._rest(self._backoff.next(self._spread()), tried)
             else:
                 await asyncio.sleep(WAIT)
 
-    async def _once(self) -> tuple[bool, int | None]:
-        """One attempt; whether a connection was tried, and on which socket."""
+    async def _once(self) -> Endpoint | None:
+        """One attempt; the socket on which a connection was tried."""
         found = await self._locate()
         if isinstance(found, Rejected):
             self._fail("unavailable", found.reason)
             self.endpoint = None
-            return False, None
+            return None
         if self.endpoint != found:
             self.endpoint = found
             self.tuis = ()  # they were seen on another socket
         if not self.tuis:
             self._fail("unavailable", "no_tui")
-            return False, None
+            return None
         protocol = Protocol(__version__)
         client = Client(found, protocol, self._now, self._changed)
         try:
@@ -140,15 +146,15 @@ class Link:
             self._client = self._schedule = None
             self._lose()
             await client.close()
-        return True, found.inode
+        return found
 
-    async def _rest(self, seconds: float, inode: int | None) -> None:
+    async def _rest(self, seconds: float, tried: Endpoint) -> None:
         """Back off, but not from a server that has replaced the one that failed."""
         end = self._now() + int(seconds * 1000)
         while self._now() < end:
             await asyncio.sleep(min(WAIT, seconds))
             found = await self._locate()
-            if isinstance(found, Endpoint) and found.inode != inode:
+            if isinstance(found, Endpoint) and found != tried:
                 self._backoff.reset()
                 return
 
@@ -185,7 +191,7 @@ class Link:
         self._schedule = Schedule(now, events=hello.capabilities.events)
         self.capabilities = hello.capabilities
         self.scope = Scope(host=self._host, uid=self._uid, endpoint=endpoint.path, home=home)
-        self.generation = Generation(server_pid=peer.pid, inode=endpoint.inode)
+        self.generation = Generation(server_pid=peer.pid, inode=endpoint.inode, born=endpoint.born)
         self._cache.begin(self.scope, self.generation)
         self._health, self._loaded, self.loaded_at = {}, (), 0
         self._tui_seen_at = now

@@ -51,12 +51,14 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A validated socket. `path` is what was asked for, `target` what it resolves to.
 
     `home` is the Codex home it must answer for, None for a socket that only the configuration
-    names. `inode` changes when the server is replaced.
+    names. `inode` and `born` (its modification time in nanoseconds, because inode numbers are used
+    again) change when the server is replaced.
     """
 
     path: str
     target: str
     inode: int
+    born: int
     home: str | None
 
 
@@ -121,6 +123,7 @@ def validate(path: Path, uid: int, home: Path | None = None) -> Endpoint | Rejec
         path=str(path),
         target=str(target),
         inode=given.st_ino,
+        born=given.st_mtime_ns,
         home=None if home is None else str(home),
     )
 

@@ -68,15 +68,10 @@ class _Pending(msgspec.Struct, frozen=True):
 
 
 class Protocol:
-    """One connection's state. Feed frames in, take events out.
+    """One connection's state. Feed frames in, take events out. Times are epoch milliseconds."""
 
-    `timeout` in milliseconds is per request: garbage and unknown notifications get no reply at
-    all, so a request without its own time-out could wait for ever.
-    """
-
-    def __init__(self, client_version: str, *, timeout: int = 2_000) -> None:
+    def __init__(self, client_version: str) -> None:
         self._client_version = client_version
-        self._timeout = timeout
         self._next_id = 1
         self._pending: dict[int, _Pending] = {}
         self._announced: set[str] = set()
@@ -153,11 +148,10 @@ class Protocol:
             raise ProtocolError("thread/read is for ids that this server announced")
         return self._request("thread/read", {"threadId": thread, "includeTurns": False}, now)
 
-    def expire(self, now: int) -> list[Expired]:
-        """Requests whose time is over; they are no longer waited for."""
-        late = [p for p in self._pending.values() if now - p.sent_at >= self._timeout]
-        for pending in late:
-            del self._pending[pending.id]
+    def abandon(self) -> list[Expired]:
+        """Stop waiting for what is in flight; its answers are dropped if they still come."""
+        late = list(self._pending.values())
+        self._pending.clear()
         return [Expired(method=p.method, thread=p.thread) for p in late]
 
     def _request(self, method: str, params: dict[str, object], now: int) -> str:

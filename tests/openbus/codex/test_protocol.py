@@ -141,7 +141,7 @@ def test_no_public_method_can_produce_an_answer_frame() -> None:
         "loaded_list",
         "list_page",
         "read",
-        "expire",
+        "abandon",
         "receive",
     }
 
@@ -212,8 +212,8 @@ def test_an_answer_that_comes_twice_counts_once() -> None:
 def test_a_request_without_an_answer_expires_and_its_late_answer_is_dropped() -> None:
     protocol = announced(A)
     frame = protocol.read(A, 1_000)
-    assert protocol.expire(2_999) == []
-    assert protocol.expire(3_000) == [Expired(method="thread/read", thread=A)]
+    assert protocol.abandon() == [Expired(method="thread/read", thread=A)]
+    assert protocol.abandon() == []
     late = protocol.receive(answer(frame, result={"thread": thread(A)}), 9_000)
     assert late == Dropped(reason="late")
     assert health_of(Expired(method="thread/read", thread=A)) == "timeout"
