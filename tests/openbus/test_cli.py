@@ -229,6 +229,35 @@ def test_classify_names_bad_files_and_reads_the_others(cli: Cli, tmp_path: Path)
     assert "no such file" in lines[2]
 
 
+def test_explain_says_why_a_saved_screen_asks(cli: Cli) -> None:
+    done = cli("explain", str(ASK))
+    text = done.stdout.decode()
+    assert done.returncode == 0
+    assert "waiting on you" in text
+    assert "Would you like to run the following command?" in text
+    assert "fired  codex/" in text
+    assert "nearly" in text
+
+
+def test_explain_prints_the_decision_that_ls_prints(asking: Cli) -> None:
+    explained = asking.json("explain", "main:0.1", "--json")
+    (listed,) = asking.json("ls", "--json", "--needs-you")
+    assert explained["state"]["why"] == listed["why"]
+    assert explained["state"]["question"] == listed["question"]
+    assert explained["reading"]["activity"] == listed["activity"]
+    assert [fired["rule"] for fired in explained["fired"]] == [w["rule"] for w in listed["why"]]
+
+
+def test_explain_of_a_file_has_no_state_and_of_a_missing_one_fails(cli: Cli) -> None:
+    explained = cli.json("explain", "--json", str(IDLE))
+    assert explained["state"] is None
+    assert explained["program"]["name"] == "codex"
+    assert explained["composer"] is not None
+    done = cli("explain", "gone.json")
+    assert done.returncode == 1
+    assert "no such file" in stderr(done)[0]
+
+
 def test_a_captured_pane_is_a_corpus_file(asking: Cli) -> None:
     done = asking("capture", "main:0.1")
     assert done.returncode == 0
