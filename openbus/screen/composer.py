@@ -74,10 +74,15 @@ def _by_frame(
             continue
         if bottom is not None and bottom - row <= MAX_DRAFT_ROWS:
             first = row + 1
-            if first < bottom and rule.row.search(lines[first]) and not _OPTION.match(lines[first]):
+            inner = lines[first : bottom if rule.every else first + 1]
+            if first < bottom and all(_types(rule, line) for line in inner):
                 return _composer(rule, screen, lines, first, row, bottom)
         bottom = row
     return None
+
+
+def _types(rule: ComposerRule, line: str) -> bool:
+    return bool(rule.row.search(line)) and not _OPTION.match(line)
 
 
 def _by_edge(

@@ -150,8 +150,18 @@ def _line_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask |
         if rule.heading is not None and _above(region, rule.heading, row) is None:
             return None
         text = _group(match)
-        return _ask(region, rule, text, None, (row,), (row, row))
+        return _ask(region, rule, text, None, (row,), (row, row), _inline(match))
     return None
+
+
+def _inline(match: re.Match[str]) -> tuple[Option, ...]:
+    """Choices on the question's own line: "(Y)es/(N)o/(D)on't ask again"."""
+    choices = match.groupdict().get("o") or ""
+    return tuple(
+        Option(label=choice, key=(re.findall(r"\((\w)\)", choice) or [None])[0])
+        for choice in choices.split("/")
+        if choice
+    )
 
 
 def _field_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask | None:
@@ -215,8 +225,10 @@ def _ask(
     menu: Menu | None,
     proof: tuple[int, ...],
     rows: tuple[int, int],
+    options: tuple[Option, ...] = (),
 ) -> Ask:
-    options = menu.options() if menu is not None else ()
+    if menu is not None:
+        options = menu.options()
     if rule.skip_options is not None:
         options = tuple(o for o in options if not rule.skip_options.search(o.label))
     question = Question(

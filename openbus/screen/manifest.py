@@ -87,7 +87,8 @@ class TitleRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComposerRule(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the person types. `row` has a group `draft`; `placeholder`: "dim" or texts."""
+    """Where the person types. `row` has a group `draft`; `placeholder`: "dim" or texts; `every`:
+    all rows inside a frame must match, for programs that draw dialogs in the same frame."""
 
     id: str
     find: str
@@ -95,7 +96,7 @@ class ComposerRule(msgspec.Struct, frozen=True, kw_only=True):
     edge: Pattern | None = None
     frame: Pattern | None = None
     placeholder: tuple[str, ...] = ()
-    modes: Pattern | None = None
+    every: bool = False
 
 
 class MarkRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,13 +153,17 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """One program. `seen` lists versions that somebody captured."""
+    """One program. `seen` lists versions that somebody captured.
+
+    `over_keeps_error`: a "turn over" row below an error of the same turn does not clear it.
+    `busy_without_composer`: no prompt on the screen means that it works.
+    """
 
     id: str
     label: str
     seen: tuple[str, ...] = ()
     over_keeps_error: bool = False
-    menus: bool = True
+    busy_without_composer: bool = False
     program: ProgramRule = ProgramRule()
     glyphs: Glyphs = Glyphs()
     title: TitleRule = TitleRule()
@@ -218,26 +223,46 @@ _TABLES = {
     "overlay": "overlays",
     "field": "fields",
 }
-_HEAD = frozenset({"schema", "id", "label", "seen", "over_keeps_error", "menus"})
+_HEAD = frozenset(
+    {"schema", "id", "label", "extends", "seen", "over_keeps_error", "busy_without_composer"}
+)
 _SINGLE = frozenset({"program", "glyphs", "title"})
 
 
 def load_library(user_dir: Path | None = None) -> Library:
     """Shipped manifests, then `*.toml` of `user_dir` merged over them in name order."""
-    raws: dict[str, dict[str, Any]] = {}
-    built: dict[str, Manifest] = {}
+    raws: dict[str, list[tuple[str, str, dict[str, Any]]]] = {}
     problems: list[Problem] = []
     for name, text in _sources(user_dir, problems):
         try:
             raw = _decode(text)
-            merged = _merge(raws.get(raw["id"], {}), raw)
-            manifest = _build(merged)
         except ManifestError as error:
             problems.append(Problem(file=name, line=error.line, reason=error.reason))
             continue
-        raws[manifest.id] = merged
-        built[manifest.id] = manifest
-    return Library(manifests=tuple(built.values()), problems=tuple(problems))
+        raws.setdefault(raw["id"], []).append((name, text, raw))
+    built: dict[str, tuple[dict[str, Any], Manifest]] = {}
+    for key in sorted(raws, key=lambda key: "extends" in raws[key][0][2]):
+        for name, text, raw in raws[key]:
+            try:
+                base = built[key][0] if key in built else _base(raw, text, built)
+                merged = _merge(base, raw)
+                built[key] = merged, _build(merged)
+            except ManifestError as error:
+                problems.append(Problem(file=name, line=error.line, reason=error.reason))
+    manifests = tuple(built[key][1] for key in sorted(built))
+    return Library(manifests=manifests, problems=tuple(problems))
+
+
+def _base(
+    raw: dict[str, Any], text: str, built: Mapping[str, tuple[dict[str, Any], Manifest]]
+) -> dict[str, Any]:
+    """The manifest that this one extends (`extends = "opencode"`), else nothing."""
+    name = raw.get("extends")
+    if name is None:
+        return {}
+    if name not in built:
+        raise ManifestError(_line(text, "extends"), f'extends "{name}", which does not exist')
+    return built[name][0]
 
 
 def parse_manifest(text: str) -> Manifest:
@@ -317,7 +342,7 @@ def _build(raw: Mapping[str, Any]) -> Manifest:
         label=str(raw.get("label", raw["id"])),
         seen=tuple(raw.get("seen", ())),
         over_keeps_error=bool(raw.get("over_keeps_error", False)),
-        menus=bool(raw.get("menus", True)),
+        busy_without_composer=bool(raw.get("busy_without_composer", False)),
         **singles,
         **tables,
     )
@@ -336,7 +361,7 @@ _SHAPES: dict[str, type[msgspec.Struct]] = {
 }
 _RENAMED = {"is": "meaning", "in": "place"}
 _PATTERNS = frozenset(
-    {"row", "edge", "frame", "modes", "question", "heading", "footer", "options", "command"}
+    {"row", "edge", "frame", "question", "heading", "footer", "options", "command"}
     | {"command_after", "field", "buttons", "skip_options", "unless", "working", "needs", "text"}
 )
 _ENUMS: dict[str, frozenset[str]] = {

@@ -242,6 +242,8 @@ class _AgentScreen:
             # An overlay hides the composer; what stands beneath may still tell.
             if overlay == "login" or (overlay and meaning in ("over", "interrupted")):
                 return "idle", None, self._why(mark), mark
+            if self.manifest.busy_without_composer and self.program.via == "process":
+                return "working", None, Why(rule=f"{self.manifest.id}/no-prompt"), mark
             return "unknown", None, Why(rule="no-composer"), None
         if mark is not None and meaning == "error" and not composer.draft:
             return "error", None, self._why(mark), mark

@@ -78,8 +78,10 @@ def _key(item: Item) -> str | None:
 
 @lru_cache(maxsize=64)
 def _numbered(cursors: str) -> re.Pattern[str]:
+    glyphs = re.escape(cursors) or "❯"
     return re.compile(
-        rf"^(?P<pre>\s*)(?:(?P<cur>[{re.escape(cursors)}])\s{{0,3}})?(?:[✔✓]\s+)?"
+        rf"^(?P<pre>\s*)(?:(?P<cur>[{glyphs}])\s{{0,3}})?(?:[✔✓]\s+)?"
+        r"(?:(?P<box_before>\[[ xX✓✔]\])\s+)?"
         rf"(?P<num>\d{{1,2}})[.)](?!\d)\s*(?:{_BOX})?(?P<label>\S.*)?$"
     )
 
@@ -87,7 +89,7 @@ def _numbered(cursors: str) -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def _plain(cursors: str) -> re.Pattern[str]:
     return re.compile(
-        rf"^(?P<pre>\s*)(?P<cur>[{re.escape(cursors)}])\s+"
+        rf"^(?P<pre>\s*)(?P<cur>[{re.escape(cursors) or '❯'}])\s+"
         rf"(?:{_BOX})?(?:[✔✓]\s+)?(?P<label>\S.*)$"
     )
 
@@ -234,7 +236,7 @@ def _menu(
     for position, (row, match) in enumerate(run):
         at = match.start("label")
         end = run[position + 1][0] if position + 1 < len(run) else _last_row(lines, row, at, hi) + 1
-        box = match.group("box")
+        box = match.group("box") or match.group("box_before")
         items.append(
             Item(
                 row=row,
