@@ -52,7 +52,7 @@ def _by_cursor(
             line = lines[row]
             if rule.row.search(line) and not _OPTION.match(line):
                 return _composer(rule, screen, lines, row, row, max(row, cursor.y))
-            if line and not line.startswith("  "):
+            if line[:2].strip() or (rule.single and not line):
                 return None
         return None
     for row in range(len(lines) - 1, max(-1, len(lines) - 8), -1):

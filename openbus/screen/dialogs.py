@@ -142,7 +142,12 @@ def _line_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask |
         line = region.lines[row].strip()
         if not line or is_rule(line):
             continue
-        match = rule.question.search(line)
+        first = row
+        while (
+            first > region.lo and region.screen.rows[first - 1].columns >= region.screen.width - 1
+        ):
+            first -= 1
+        match = rule.question.search("".join(region.lines[first : row + 1]).strip())
         if match is None:
             if rule.footer is None or not rule.footer.search(line):
                 return None
@@ -150,7 +155,7 @@ def _line_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask |
         if rule.heading is not None and _above(region, rule.heading, row) is None:
             return None
         text = _group(match)
-        return _ask(region, rule, text, None, (row,), (row, row), _inline(match))
+        return _ask(region, rule, text, None, (first, row), (first, row), _inline(match))
     return None
 
 

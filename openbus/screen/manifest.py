@@ -88,7 +88,8 @@ class TitleRule(msgspec.Struct, frozen=True, kw_only=True):
 
 class ComposerRule(msgspec.Struct, frozen=True, kw_only=True):
     """Where the person types. `row` has a group `draft`; `placeholder`: "dim" or texts; `every`:
-    all rows inside a frame must match, for programs that draw dialogs in the same frame."""
+    all rows inside a frame must match, for programs that draw dialogs in the same frame; `single`:
+    no blank row may stand between the prompt and the cursor."""
 
     id: str
     find: str
@@ -97,6 +98,7 @@ class ComposerRule(msgspec.Struct, frozen=True, kw_only=True):
     frame: Pattern | None = None
     placeholder: tuple[str, ...] = ()
     every: bool = False
+    single: bool = False
 
 
 class MarkRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -428,9 +430,8 @@ def _value(key: str, value: Any, line: int, owner: str) -> Any:
         if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
             raise ManifestError(line, f'"{owner}": placeholder must be text or a list of texts')
         return tuple(texts)
-    expected: type = {"rows": int, "silent": bool, "free_text": bool, "needs_program": bool}.get(
-        key, str
-    )
+    flags = ("silent", "free_text", "needs_program", "every", "single")
+    expected: type = int if key == "rows" else bool if key in flags else str
     if not isinstance(value, expected):
         raise ManifestError(line, f'"{owner}": {key} must be {expected.__name__}')
     return value

@@ -286,7 +286,7 @@ class _AgentScreen:
                 if match is None:
                     continue
                 mark = _mark(rule, row, match)
-                if rule.silent or (rule.meaning == "restarting" and self.composer is not None):
+                if rule.silent or self._stale(rule):
                     break
                 if mark.count:
                     self.background = max(self.background, mark.count)
@@ -302,6 +302,13 @@ class _AgentScreen:
                     return ended
                 return mark
         return ended
+
+    def _stale(self, rule: MarkRule) -> bool:
+        """A composer says that this is over, whatever the row above it claims."""
+        if self.composer is None:
+            return False
+        working = rule.meaning in WORKING_MEANINGS
+        return rule.meaning == "restarting" or (working and self.manifest.busy_without_composer)
 
     def _count_background(self) -> int:
         self._footer_mark()
