@@ -77,6 +77,8 @@ def _by_frame(
             inner = lines[first : bottom if rule.every else first + 1]
             if first < bottom and all(_types(rule, line) for line in inner):
                 return _composer(rule, screen, lines, first, row, bottom)
+            if rule.every:
+                return None
         bottom = row
     return None
 

@@ -70,8 +70,8 @@ def find_dialog(region: Region) -> Ask | Picker | None:
         ask = _RULES[rule.widget](region, rule, menus)
         if ask is not None and (best is None or ask.proof[-1] > best.proof[-1]):
             best = ask
-    opened = best is not None and best.question.kind in ("login", "setup")
-    if best is not None and opened and menus and _slash(region, menus[0]):
+    opened = best is not None and best.question.kind in ("login", "setup") and menus
+    if best is not None and opened and _conversation(region, best.question.rows[0]):
         return Picker(proof=best.proof, name=best.question.kind)
     return best
 

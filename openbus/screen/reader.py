@@ -247,7 +247,8 @@ class _AgentScreen:
             return "unknown", None, Why(rule="no-composer"), None
         if mark is not None and meaning == "error" and not composer.draft:
             return "error", None, self._why(mark), mark
-        return "idle", None, self._why(mark), mark
+        stopped = "interrupted" if meaning == "interrupted" else None
+        return "idle", stopped, self._why(mark), mark
 
     def _why(self, mark: Mark | None) -> Why:
         rows = () if self.composer is None else (self.composer.row,)

@@ -14,7 +14,7 @@ from functools import lru_cache
 import msgspec
 
 from openbus.model import Option
-from openbus.screen.grid import Row
+from openbus.screen.grid import Row, Style
 from openbus.screen.text import first_cell, indent, is_rule, main_column, squash
 
 CHECKED = "✔✓xX☑☒◉●■◼*"
@@ -169,8 +169,16 @@ def _plain_menu(
         near = row
         for other in range(row + step, stop, step):
             line = lines[other]
-            if not line.strip() or is_rule(line) or abs(other - near) > 3:
+            if is_rule(line) or abs(other - near) > 3:
                 break
+            if not line.strip():
+                # One blank row may part two options, if the next one stands in their column.
+                beyond = other + step
+                if not lo <= beyond <= hi or not _label_at(lines[beyond], at):
+                    break
+                if _HINT.match(lines[beyond].strip()):
+                    break
+                continue
             text_at = indent(line)
             if text_at <= mark or text_at < at - 6:
                 break
@@ -178,7 +186,8 @@ def _plain_menu(
                 run.append(other)
                 near = other
     run.sort()
-    items = [r for r in run if not _continues(rows, lines, r, run, at)]
+    described = _description_style(rows, run, row, at)
+    items = [r for r in run if r == row or rows[r].style_at(at) != described]
     if len(items) < 2:
         return None
     built = []
@@ -212,13 +221,14 @@ def _label_at(line: str, at: int) -> bool:
     return len(line) > at and line[at] != " " and not line[:at].strip(" ✔✓[]x☐☑☒◯◉○●")
 
 
-def _continues(
-    rows: Sequence[Row], lines: Sequence[str], row: int, run: Sequence[int], at: int
-) -> bool:
-    above = row - 1
-    if above not in run:
-        return False
-    return rows[row].style_at(at) != rows[above].style_at(at) and rows[row].style_at(at).dim
+def _description_style(
+    rows: Sequence[Row], run: Sequence[int], chosen: int, at: int
+) -> Style | None:
+    """The style of descriptions: that of the row below the chosen label, if others differ."""
+    styles = {rows[r].style_at(at) for r in run if r != chosen}
+    if chosen + 1 not in run or len(styles) < 2:
+        return None
+    return rows[chosen + 1].style_at(at)
 
 
 def _menu(
