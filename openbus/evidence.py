@@ -189,6 +189,10 @@ class EvidenceSource(Protocol):
     def name(self) -> str:
         """Adapter and version, such as `codex-app-server/1`."""
 
+    @property
+    def programs(self) -> frozenset[str]:
+        """Programs whose panes it wants to see."""
+
     async def run(self) -> None:
         """Observe until cancelled. Raises nothing: trouble is health, not an exception."""
 

@@ -131,6 +131,10 @@ class CodexSource:
     def name(self) -> str:
         return NAME
 
+    @property
+    def programs(self) -> frozenset[str]:
+        return frozenset({PROGRAM})
+
     # --- running
 
     async def run(self) -> None:
