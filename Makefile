@@ -22,8 +22,8 @@ lint: setup ## Style and types.
 	$(VENV)/mypy
 
 evals: setup ## How well screens are read: corpus, synthetic screens, mutations.
-	$(VENV)/python -m evals run --jobs 2 --failures
-	$(VENV)/python -m evals run --jobs 2 --failures --corpus evals/corpus-synthetic
+	$(VENV)/python -m evals run --jobs 2 --failures --corpus evals/corpus \
+	  --corpus evals/corpus-synthetic --mutations
 
 bench: setup ## How fast it is, beside a calibration loop.
 	$(VENV)/python -m evals bench reading

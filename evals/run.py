@@ -131,7 +131,7 @@ def _read_case(case: CorpusFile, library: Any, repeat: int) -> Result:
     compared = score.compare(case.expect, reading)
     return Result(
         file=case.file,
-        group=f"{case.program or 'unknown'}/{case.version or 'unknown'}",
+        group=_group(case),
         width=case.capture.width,
         expect=case.expect,
         activity=reading.activity,
@@ -144,6 +144,12 @@ def _read_case(case: CorpusFile, library: Any, repeat: int) -> Result:
         micros=tuple(micros),
         steady=all(other == reading for other in readings),
     )
+
+
+def _group(case: CorpusFile) -> str:
+    """`program/version`; what no program drew is counted on its own."""
+    name = f"{case.program or 'unknown'}/{case.version or 'unknown'}"
+    return f"{name} (synthetic)" if case.synthetic else name
 
 
 def rules_fired(results: Iterable[Result]) -> set[str]:

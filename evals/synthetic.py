@@ -657,7 +657,11 @@ def _codex() -> list[Case]:
             {
                 **ASKS,
                 "kind": "update",
-                "options": ["Update now", "Skip", "Skip until next version"],
+                "options": [
+                    "Update now (runs `npm install -g @openai/codex`)",
+                    "Skip",
+                    "Skip until next version",
+                ],
             },
             title="host: /tmp/x",
             at_top=True,
