@@ -75,9 +75,10 @@ class Row(NamedTuple):
             return column
         at = 0
         for index, char in enumerate(self.text):
-            if at >= column:
+            cells = max(0, wcwidth(char))
+            if at >= column and cells:
                 return index
-            at += max(0, wcwidth(char))
+            at += cells
         return len(self.text) + max(0, column - at)
 
     @property

@@ -454,7 +454,7 @@ def _line(text: str, key: str) -> int:
 
 
 def _table_line(text: str, table: str, n: int) -> int:
-    found = [m.start() for m in re.finditer(rf"(?m)^\s*\[\[\s*{table}\s*\]\]", text)]
+    found = [m.start() for m in re.finditer(rf"(?m)^[ \t]*\[\[\s*{table}\s*\]\]", text)]
     return text.count("\n", 0, found[n]) + 1 if n < len(found) else 1
 
 

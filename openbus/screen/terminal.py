@@ -19,7 +19,7 @@ from openbus.screen.identify import Identity, name_of
 from openbus.screen.manifest import DialogRule, Manifest
 from openbus.screen.text import squash, unframe
 
-_PROMPT = re.compile(r"^.{0,120}?[$#%❯➜»λ›>]\s|^[$#%❯➜»λ›>]")
+_PROMPT = re.compile(r"^.{0,120}?[$#%❯➜»λ›>](\s|$)|^[$#%❯➜»λ›>]")
 _SELECT_ROW = re.compile(r"(\d{1,2})\)\s+(\S(?:.*?\S)?)(?=\s{2,}\d{1,2}\)|\s*$)")
 _SCRIPT = re.compile(r"\.(sh|bash|zsh|fish|ksh)$|/")
 
