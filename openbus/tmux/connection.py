@@ -8,7 +8,6 @@ starts a server. Measurements and reasons: `docs/proposals/0002-how-we-talk-to-t
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -87,28 +86,32 @@ class Connection:
     async def _spawn(
         self, arguments: tuple[str, ...], stdin: bytes, limit: float
     ) -> tuple[int, bytes, bytes]:
+        loop = asyncio.get_running_loop()
         try:
-            process = await asyncio.create_subprocess_exec(
-                self.binary,
-                *arguments,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=_environment(),
+            transport, request = await loop.subprocess_exec(
+                lambda: _Request(loop), self.binary, *arguments, env=_environment()
             )
         except (FileNotFoundError, PermissionError) as error:
             raise TmuxMissing(self.binary) from error
+        feed = transport.get_pipe_transport(0)
+        assert isinstance(feed, asyncio.WriteTransport)
         try:
-            stdout, stderr = await asyncio.wait_for(process.communicate(stdin), limit)
+            feed.write(stdin)
+            feed.write_eof()
+            async with asyncio.timeout(limit):
+                await asyncio.shield(request.finished)
         except TimeoutError as error:
             raise ServerSilent(self.socket, limit) from error
         finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-        assert process.returncode is not None
-        return process.returncode, stdout, stderr
+            # A stopped server still holds the pipes, which the program passed to it: they would
+            # never end, so they are given up and only the program, killed, is waited for.
+            if feed.get_write_buffer_size():
+                feed.abort()
+            transport.close()
+            await request.exited
+        status = transport.get_returncode()
+        assert status is not None
+        return status, bytes(request.printed[1]), bytes(request.printed[2])
 
     async def _fail(self, complaints: Sequence[str]) -> None:
         """Turn what tmux printed into the error that says it best (messages of 3.2a to 3.6)."""
@@ -127,7 +130,27 @@ class Connection:
         version = await self.program_version()
         if too_old(version):
             raise TmuxTooOld(version)
-        raise TmuxFailed(self.socket, text)
+        raise TmuxFailed(self.socket, f"tmux says {text!r}")
+
+
+class _Request(asyncio.SubprocessProtocol):
+    """One run of the program: what it printed, when it exited, when its pipes ended too."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.printed = {1: bytearray(), 2: bytearray()}
+        self.exited: asyncio.Future[None] = loop.create_future()
+        self.finished: asyncio.Future[None] = loop.create_future()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.printed[fd] += data
+
+    def process_exited(self) -> None:
+        if not self.exited.done():
+            self.exited.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.finished.done():
+            self.finished.set_result(None)
 
 
 def _environment() -> dict[str, str]:

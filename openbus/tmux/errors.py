@@ -12,12 +12,17 @@ Trouble = Literal[
 
 
 class TmuxError(Exception):
-    """Base of all tmux errors; `str()` is the line to show, `socket` the path it is about."""
+    """Base of all tmux errors. `str()` is the whole line to show: `what` and `way_out`.
+
+    `socket` is the path it is about, None when it is about the tmux program.
+    """
 
     kind: Trouble = "failed"
 
-    def __init__(self, text: str, socket: str | None = None) -> None:
-        super().__init__(text)
+    def __init__(self, what: str, way_out: str, socket: str | None = None) -> None:
+        super().__init__(f"{what}; {way_out}")
+        self.what = what
+        self.way_out = way_out
         self.socket = socket
 
 
@@ -28,8 +33,8 @@ class TmuxMissing(TmuxError):
 
     def __init__(self, binary: str = "tmux") -> None:
         super().__init__(
-            f"no tmux program: {binary!r} is not on PATH; install tmux 3.2a or later "
-            "(`apt install tmux`, `brew install tmux`)"
+            f"no tmux program: {binary!r} is not on PATH",
+            "install tmux 3.2a or later (`apt install tmux`, `brew install tmux`)",
         )
 
 
@@ -41,8 +46,8 @@ class TmuxTooOld(TmuxError):
     def __init__(self, version: str, socket: str | None = None) -> None:
         where = f"the tmux server at {socket}" if socket else "the tmux program"
         super().__init__(
-            f"{where} is too old: version {version}, OpenBus needs 3.2a or later; "
-            "upgrade tmux and restart that server",
+            f"{where} is too old: version {version}, OpenBus needs 3.2a or later",
+            "upgrade tmux and start that server anew",
             socket,
         )
 
@@ -54,34 +59,35 @@ class ServerAbsent(TmuxError):
 
     def __init__(self, socket: str) -> None:
         super().__init__(
-            f"no tmux server at {socket}: there is no such socket; "
+            f"no tmux server at {socket}: there is no such socket",
             "start tmux there or correct the name",
             socket,
         )
 
 
 class ServerGone(TmuxError):
-    """The server ended, before or while it was asked."""
+    """The server ended while it was asked."""
 
     kind = "gone"
 
     def __init__(self, socket: str) -> None:
         super().__init__(
-            f"the tmux server at {socket} has ended; it is picked up again when it is started",
+            f"the tmux server at {socket} ended while it was asked",
+            "look again; start it anew if it should run",
             socket,
         )
 
 
 class ServerSilent(TmuxError):
-    """The server accepted the connection but did not answer in time."""
+    """The server took the connection but did not answer in time."""
 
     kind = "silent"
 
     def __init__(self, socket: str, seconds: float) -> None:
         super().__init__(
-            f"the tmux server at {socket} did not answer within {seconds:g} s: it is stopped or "
-            f"overloaded; look at its process (`tmux -S {socket} display-message -p '#{{pid}}'` "
-            "must print a number)",
+            f"the tmux server at {socket} did not answer within {seconds:.3g} s: "
+            "it is stopped or overloaded",
+            "find its process (`pgrep -a tmux`) and resume (`kill -CONT PID`) or end it",
             socket,
         )
 
@@ -93,7 +99,8 @@ class SocketForeign(TmuxError):
 
     def __init__(self, socket: str, why: str) -> None:
         super().__init__(
-            f"cannot read the tmux server at {socket}: {why}; run OpenBus as the user who owns it",
+            f"cannot read the tmux server at {socket}: {why}",
+            "run OpenBus as the user who owns it",
             socket,
         )
 
@@ -105,7 +112,7 @@ class SocketStale(TmuxError):
 
     def __init__(self, socket: str) -> None:
         super().__init__(
-            f"no tmux server at {socket}: the socket is left over from one that ended; "
+            f"no tmux server at {socket}: the socket is left over from one that ended",
             f"remove it with `rm {socket}`",
             socket,
         )
@@ -118,7 +125,8 @@ class NotASocket(TmuxError):
 
     def __init__(self, socket: str) -> None:
         super().__init__(
-            f"no tmux server at {socket}: it is not a socket; move it away or correct the path",
+            f"no tmux server at {socket}: it is not a socket",
+            "move it away or correct the path",
             socket,
         )
 
@@ -130,7 +138,7 @@ class TmuxFailed(TmuxError):
 
     def __init__(self, socket: str, reason: str) -> None:
         super().__init__(
-            f"the tmux server at {socket} cannot be read: tmux says {reason!r}; "
-            f"see whether `tmux -S {socket} list-panes -a` works",
+            f"the tmux server at {socket} cannot be read: {reason}",
+            f"see what `tmux -S {socket} list-panes -a` says",
             socket,
         )

@@ -47,6 +47,8 @@ def records(output: bytes, nonce: str, tags: dict[str, int]) -> Iterator[Record]
     before = next(chunks)
     for chunk in chunks:
         tag, *words = chunk.decode("utf-8", "replace").split(" ")
+        if tag not in tags:
+            return
         texts = [next(chunks, None) for _ in range(tags[tag])]
         rest = next(chunks, None)
         if rest is None or not rest.startswith(b"."):

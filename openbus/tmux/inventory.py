@@ -193,7 +193,7 @@ async def _list(conn: Connection, host: str | None, condition: str) -> Inventory
 def _server(conn: Connection, found: list[Record]) -> tuple[Server, str]:
     record = next((record for record in found if record.tag == "S"), None)
     if record is None:
-        raise TmuxFailed(conn.socket, "nothing")
+        raise TmuxFailed(conn.socket, "it printed no record of itself")
     pid, started, version = record.words
     if too_old(version):
         raise TmuxTooOld(version, conn.socket)

@@ -67,6 +67,9 @@ class ProcessTable:
             return cls(_read_below(proc, pane_pids), proc)
         return cls.take(proc)
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def below(self, pane_pid: int, tty: str | None = None) -> tuple[Process, ...]:
         """The pane's own process (depth 0) and everything below it, nearest first.
 

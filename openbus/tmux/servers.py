@@ -39,15 +39,20 @@ class ServerRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that could not be read: `text` is a whole line with what, why and way out."""
+    """One thing that could not be read; `text` is the whole line with what, why and way out."""
 
     kind: Trouble
-    text: str
+    what: str
+    way_out: str
     socket: str | None = None
 
     @classmethod
     def of(cls, error: TmuxError) -> Problem:
-        return cls(kind=error.kind, text=str(error), socket=error.socket)
+        return cls(kind=error.kind, what=error.what, way_out=error.way_out, socket=error.socket)
+
+    @property
+    def text(self) -> str:
+        return f"{self.what}; {self.way_out}"
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +102,8 @@ def discover(
         problems.append(
             Problem(
                 kind="absent",
-                text=f"no tmux server is running: nothing in {folder}; start one with `tmux`",
+                what=f"no tmux server is running: nothing in {folder}",
+                way_out="start one with `tmux`, or name its socket",
             )
         )
     return Discovery(servers=tuple(servers), problems=tuple(problems))
