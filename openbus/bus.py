@@ -34,6 +34,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     def wants_pane(self, key: str, names: frozenset[str]) -> bool:
         return not self.panes or key in self.panes or bool(self.panes & names)
 
+    def shows(self, state: PaneState) -> bool:
+        """Whether a list filtered so holds this state."""
+        key = state.pane.key
+        return self.wants_pane(key, pane_names(key)) and (state.needs_you or not self.needs_you)
+
 
 def pane_names(key: str) -> frozenset[str]:
     """The short names of a pane key `HOST:SOCKET:PID-START:%N:PANEPID`: `%N` and `SOCKET:%N`."""

@@ -129,7 +129,7 @@ class Net:
         self.due = 0.0
 
     def done(self, panes: int, poll: float | None = None) -> None:
-        """It just ran. `poll`: it stands in for missing signals, at this pace and a higher share."""
+        """It just ran. `poll`: it stands in for missing signals, at this pace, for more."""
         cost = REQUEST + panes * self._per_pane
         if poll is None:
             self.every = max(self._least, cost / self._share)
@@ -193,6 +193,11 @@ class ServerWatch:
         """Capture this pane soon."""
         self._dirty.setdefault(pane_id, time.monotonic())
         self._wake.set()
+
+    def capture(self, key: str) -> Capture | None:
+        """The last screen of the pane with this key."""
+        watched = self._panes.get(key.rpartition(":")[0].rpartition(":")[2])
+        return watched.last if watched is not None and watched.row.pane.key == key else None
 
     @property
     def keys(self) -> list[str]:

@@ -160,6 +160,14 @@ class Watcher:
     def servers(self) -> list[ServerWatch]:
         return list(self._servers.values())
 
+    def capture(self, key: str) -> Capture | None:
+        """The last screen of a pane."""
+        for server in self._servers.values():
+            found = server.capture(key)
+            if found is not None:
+                return found
+        return None
+
     def _want(self, key: str) -> None:
         for server in self._servers.values():
             if key in server.keys:

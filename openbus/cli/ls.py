@@ -13,6 +13,7 @@ from rich.text import Text
 from openbus.cli import options, output
 from openbus.cli.look import library, look
 from openbus.cli.target import place, socket_label
+from openbus.client import ServiceError, fetch_panes
 from openbus.config import Settings
 from openbus.model import PaneState, Question
 from openbus.snapshot import most_urgent_first
@@ -42,10 +43,15 @@ def ls(
 ) -> None:
     """List panes, most urgent first.
 
-    Without a socket option every tmux server of this user is looked at. Servers that cannot be read
-    are named on stderr; exit status 1 when none answered.
+    Asks the running service, else takes one direct look: without a socket option at every tmux
+    server of this user. Servers that cannot be read are named on stderr; exit status 1 when none
+    answered.
     """
-    states = current(options.settings(socket_name, socket_path))
+    settings = options.settings(socket_name, socket_path)
+    # Socket options ask for servers that the service may not watch.
+    states = None if socket_name or socket_path else known()
+    if states is None:
+        states = current(settings)
     shown = [
         state
         for state in most_urgent_first(states)
@@ -62,6 +68,15 @@ def ls(
 def current(settings: Settings) -> list[PaneState]:
     """The state of every pane now, by one direct look."""
     return [seen.state for seen in look(settings, library(settings))]
+
+
+def known() -> list[PaneState] | None:
+    """The states that the running service holds; None when none runs or it does not answer."""
+    try:
+        return fetch_panes()
+    except ServiceError as error:
+        output.report([f"{error}; looking directly"])
+        return None
 
 
 def table(states: list[PaneState], *, many: bool) -> Table:
