@@ -32,6 +32,7 @@ class Composer(msgspec.Struct, frozen=True, kw_only=True):
     row: int
     text: str = ""
     draft: bool = False
+    busy: bool = False
 
 
 def find_composer(screen: Screen, cursor: Cursor, manifest: Manifest) -> Composer | None:
@@ -168,6 +169,7 @@ def _composer(
         row=row,
         text=text if holds else "",
         draft=holds or (bool(more) and not text),
+        busy=rule.busy is not None and bool(rule.busy.search(lines[row])),
     )
 
 

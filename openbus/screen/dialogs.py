@@ -442,11 +442,17 @@ def _judge(region: Region, menu: Menu) -> Ask | Picker | None:
     proof = tuple(sorted({menu.first, menu.last, *([row] if row is not None else [])}))
     if region.title_needs or (hinted and not picker and (asks or answers >= 2 or fresh)):
         return _generic(region, menu, text, row, proof)
-    if asks and answers >= 2 and not picker:
+    closed = _boxed(region, menu) and answers == len(menu.items)
+    if not picker and answers >= 2 and (asks or closed):
         return _generic(region, menu, text, row, proof)
     if hinted or picker:
         return Picker(proof=proof)
     return None
+
+
+def _boxed(region: Region, menu: Menu) -> bool:
+    """The menu stands in a box of its own: a side border beside every option."""
+    return all(region.raw[item.row].lstrip()[:1] in ("│", "┃", "║") for item in menu.items)
 
 
 def _conversation(region: Region, first: int) -> bool:
@@ -464,7 +470,8 @@ def _generic(region: Region, menu: Menu, text: str, row: int | None, proof: tupl
     above = joined(region.lines, head, menu.first - 1) if head is not None else text
     around = f"{above} {' '.join(o.label for o in options)}"
     answers = any(re.match(r"(?i)(yes|no|allow|deny|approve|reject)\b", o.label) for o in options)
-    kind: Kind = "approval" if answers else "question"
+    fresh = not _conversation(region, menu.first)
+    kind: Kind = "setup" if fresh else "approval" if answers else "question"
     for known, pattern in _KINDS:
         if pattern.search(around):
             kind = known

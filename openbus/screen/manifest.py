@@ -89,13 +89,15 @@ class TitleRule(msgspec.Struct, frozen=True, kw_only=True):
 class ComposerRule(msgspec.Struct, frozen=True, kw_only=True):
     """Where the person types. `row` has a group `draft`; `placeholder`: "dim" or texts; `every`:
     all rows inside a frame must match, for programs that draw dialogs in the same frame; `single`:
-    no blank row may stand between the prompt and the cursor."""
+    no blank row may stand between the prompt and the cursor; `busy`: a prompt that says that the
+    program works."""
 
     id: str
     find: str
     row: Pattern
     edge: Pattern | None = None
     frame: Pattern | None = None
+    busy: Pattern | None = None
     placeholder: tuple[str, ...] = ()
     every: bool = False
     single: bool = False
@@ -363,7 +365,7 @@ _SHAPES: dict[str, type[msgspec.Struct]] = {
 }
 _RENAMED = {"is": "meaning", "in": "place"}
 _PATTERNS = frozenset(
-    {"row", "edge", "frame", "question", "heading", "footer", "options", "command"}
+    {"row", "edge", "frame", "busy", "question", "heading", "footer", "options", "command"}
     | {"command_after", "field", "buttons", "skip_options", "unless", "working", "needs", "text"}
 )
 _ENUMS: dict[str, frozenset[str]] = {

@@ -232,6 +232,8 @@ class _AgentScreen:
         meaning = mark.rule.meaning if mark is not None else None
         if mark is not None and meaning in WORKING_MEANINGS:
             return "working", _detail(mark), self._why(mark), mark
+        if self.composer is not None and self.composer.busy:
+            return "working", None, self._why(None), None
         title = self.manifest.title.working
         if title is not None and self.program.via == "process" and title.search(self.capture.title):
             return "working", None, Why(rule=f"{self.manifest.id}/title"), None
