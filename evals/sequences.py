@@ -6,6 +6,7 @@ time-weighted accuracy and delays; `--json` gives the same for machines.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -16,8 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from evals.sequences_score import Score, score
+from openbus.classify import classify
 from openbus.replay import SequenceError, load_sequence, replay
-from openbus.screen.manifest import Library
+from openbus.screen.manifest import Library, load_library
 from openbus.track import Read
 
 SEQUENCES = Path(__file__).parent / "sequences"
@@ -92,26 +94,34 @@ def write_human(scores: Sequence[Score], console: Console, findings: bool) -> No
             )
 
 
-def main(roots: Sequence[Path], as_json_output: bool, findings: bool, only: str | None) -> int:
-    """The command. Exit status 1 when a file could not be used or nothing was found."""
-    from openbus.classify import classify
-    from openbus.screen.manifest import load_library
-
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command. Exit status 1 when a file could not be used, nothing was found, or, with
+    `--check`, anything went wrong."""
+    parser = argparse.ArgumentParser(prog="python -m evals sequences", description=__doc__)
+    parser.add_argument("roots", nargs="*", type=Path, help="folders or files; the shipped ones")
+    parser.add_argument("--json", action="store_true", help="the report as JSON")
+    parser.add_argument("--findings", action="store_true", help="list everything that went wrong")
+    parser.add_argument("--only", metavar="GLOB", help="only files whose path matches")
+    parser.add_argument("--check", action="store_true", help="exit status 1 on any finding")
+    given = parser.parse_args(argv)
     library = load_library()
     files = [
-        file for file in sequence_files(roots or [SEQUENCES]) if only is None or file.match(only)
+        file
+        for file in sequence_files(given.roots or [SEQUENCES])
+        if given.only is None or file.match(given.only)
     ]
     scores, problems = run(files, library, lambda capture, memo: classify(capture, library, memo))
     for problem in problems:
         print(f"evals: {problem}", file=sys.stderr)
     if not files:
         print("evals: no sequences found", file=sys.stderr)
-    if as_json_output:
+    if given.json:
         print(json.dumps(as_json(scores), ensure_ascii=False))
     else:
         width = None if sys.stdout.isatty() else 150
-        write_human(scores, Console(width=width), findings)
-    return 1 if problems or not files else 0
+        write_human(scores, Console(width=width), given.findings)
+    wrong = given.check and any(item.findings for item in scores)
+    return 1 if problems or not files or wrong else 0
 
 
 def _group(file: str) -> str:
