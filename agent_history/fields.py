@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 LABEL = 160
@@ -68,13 +69,20 @@ def epoch_ms(value: str | None) -> int | None:
     if not value:
         return None
     try:
-        parsed = datetime.fromisoformat(value if value.endswith("Z") else value + "Z")
+        # What both agents write, `2026-11-30T21:04:53.325Z`: the date is parsed once a minute.
+        if len(value) == 24 and value[23] == "Z" and value[19] == "." and value[16] == ":":
+            return _minute_ms(value[:16]) + int(value[17:19]) * 1000 + int(value[20:23])
+        parsed = datetime.fromisoformat(value)
     except ValueError:
-        try:
-            parsed = datetime.fromisoformat(value)
-        except ValueError:
-            return None
+        return None
+    if parsed.tzinfo is None:
+        parsed = parsed.replace(tzinfo=UTC)
     return round(parsed.timestamp() * 1000)
+
+
+@lru_cache(maxsize=256)
+def _minute_ms(minute: str) -> int:
+    return round(datetime.fromisoformat(minute).replace(tzinfo=UTC).timestamp()) * 1000
 
 
 def relative(path: str, folder: str) -> str:

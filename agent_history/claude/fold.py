@@ -67,7 +67,7 @@ class ClaudeFold:
         self.session_id = ""
         self.agent_id = ""
         self.cwd = self.first_cwd = ""
-        self.branch = self.version = self.effort = self.model = self.entrypoint = ""
+        self.branch = self.version = self.effort = self.model = ""
         self.custom_title = self.ai_title = self.summary = self.first_prompt = ""
         self.worktree = ""
         self.started_at: int | None = None
@@ -103,25 +103,25 @@ class ClaudeFold:
         """Take one row."""
         kind = row.type
         if kind == "assistant" or kind == "user":
-            self._meta(row)
+            at = self._meta(row)
             if row.message is None:
                 return
             if row.is_sidechain and not self.subagent:
                 self._side(row)
             elif kind == "assistant":
-                self._assistant(row, row.message)
+                self._assistant(row, row.message, at)
             else:
-                self._user(row, row.message)
+                self._user(row, row.message, at)
         elif kind == "system":
-            self._meta(row)
-            self._system(row)
+            self._system(row, self._meta(row))
         elif kind == "attachment":
             self._meta(row)
             read_attachment(self.sizes, as_dict(row.attachment))
         else:
             self._bookkeeping(kind, row)
 
-    def _meta(self, row: Row) -> None:
+    def _meta(self, row: Row) -> int:
+        """Keep what every conversation row carries; gives the row's time."""
         at = epoch_ms(row.timestamp)
         if at is not None:
             if self.started_at is None:
@@ -131,16 +131,13 @@ class ClaudeFold:
         if row.cwd and row.cwd != self.cwd:
             self.cwd = row.cwd
             self.first_cwd = self.first_cwd or row.cwd
-        if row.git_branch:
-            self.branch = row.git_branch
-        if row.version:
-            self.version = row.version
+        self.branch = row.git_branch or self.branch
+        self.version = row.version or self.version
         if row.session_id and not self.session_id:
             self.session_id = row.session_id
         if row.agent_id and not self.agent_id:
             self.agent_id = row.agent_id
-        if row.entrypoint:
-            self.entrypoint = row.entrypoint
+        return at or self.last_at or 0
 
     def _bookkeeping(self, kind: str | None, row: Row) -> None:
         if kind == "custom-title":
@@ -170,8 +167,7 @@ class ClaudeFold:
             key = (message.id, row.request_id) if message.id else None
             self.side.book(key, reply_of(message.model, message.usage))
 
-    def _assistant(self, row: Row, message: Message) -> None:
-        at = self._at(row)
+    def _assistant(self, row: Row, message: Message, at: int) -> None:
         if row.is_api_error_message:
             text = "\n".join(texts_of(message.content))
             self.errors.append(Failure(at=at, message=cut(text, TEXT)))
@@ -243,9 +239,8 @@ class ClaudeFold:
                 described = str(as_dict(data).get("description") or "")
             self.excerpt = f"{name}: {described}" if described else name
 
-    def _user(self, row: Row, message: Message) -> None:
+    def _user(self, row: Row, message: Message, at: int) -> None:
         content = message.content
-        at = self._at(row)
         if isinstance(content, list):
             results = False
             for block in content:
@@ -319,8 +314,7 @@ class ClaudeFold:
         self.changes.edit(path, hunks)
         state.line = hunks[-1][0] if hunks else None
 
-    def _system(self, row: Row) -> None:
-        at = self._at(row)
+    def _system(self, row: Row, at: int) -> None:
         if row.subtype in ("turn_duration", "stop_hook_summary"):
             if self.open:
                 self._close(at, "completed")
@@ -333,9 +327,6 @@ class ClaudeFold:
             self.sizes.compaction()
         elif row.subtype == "api_error":
             self.errors.append(Failure(at=at, message=cut(error_text(row.error), TEXT)))
-
-    def _at(self, row: Row) -> int:
-        return epoch_ms(row.timestamp) or self.last_at or 0
 
     def _close(self, at: int, outcome: TurnOutcome) -> None:
         self.open = False

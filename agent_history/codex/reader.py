@@ -19,6 +19,7 @@ from agent_history.codex.sessions import (
     session,
     totals_of,
 )
+from agent_history.codex.sieve import TotalsSieve
 from agent_history.codex.state import Known, StateDatabase, ThreadIndex, Writers
 from agent_history.codex.words import CodexWords, WordRow
 from agent_history.fields import DAY_MS, HALF_HOUR_MS
@@ -90,9 +91,7 @@ class Codex:
         if self._state.warning:
             self.warnings.append(self._state.warning)
         self._files = {found.thread: found for found in threads}
-        entries = {
-            thread: self._entries.get(thread) or _Entry() for thread in self._files
-        }
+        entries = {thread: self._entries.get(thread) or _Entry() for thread in self._files}
         self._entries = entries
         wanted = self._wanted(now)
         out: list[Session] = []
@@ -126,7 +125,7 @@ class Codex:
             prints = tuple((file.path, file.print) for file in found.files)
             settled = entry.settled is not None and entry.prints == prints
             if not settled:
-                self._load(thread, entry, found, self._options.exact or self._recent(found, now))
+                self._refresh(entry, found, now)
             if entry.hidden:
                 continue
             if entry.parent:
@@ -136,21 +135,25 @@ class Codex:
         self._children = children
         return tops
 
+    def _refresh(self, entry: _Entry, found: ThreadFiles, now: int) -> CodexFold:
+        recent = self._recent(found, now)
+        return self._load(entry, found, self._options.exact or recent, lean=not recent)
+
     def _recent(self, found: ThreadFiles, now: int) -> bool:
         return found.files[-1].print.mtime_ns // 1_000_000 >= now - DAY_MS
 
     def _known(self, thread: str) -> Known:
         return self._state.threads.get(thread, Known())
 
-    def _load(self, thread: str, entry: _Entry, found: ThreadFiles, whole: bool) -> CodexFold:
-        """Bring an entry's fold up to date."""
+    def _load(self, entry: _Entry, found: ThreadFiles, whole: bool, lean: bool) -> CodexFold:
+        """Bring an entry's fold up to date; `lean` reads totals and skips what a detail needs."""
         prints = tuple((file.path, file.print) for file in found.files)
         paths = [file.path for file in found.files]
         grown = [transcript.path for transcript in entry.transcripts] == paths
         older_same = grown and entry.prints[:-1] == prints[:-1]
         needs_whole = whole and any(not t.whole for t in entry.transcripts) and not entry.exact
         if entry.fold is None or not older_same or needs_whole:
-            self._first(entry, found, whole)
+            self._first(entry, found, whole, lean)
         elif entry.prints != prints:
             self._grow(entry, found)
         entry.prints = prints
@@ -160,7 +163,7 @@ class Codex:
         entry.last_at = fold.last_at or 0
         return fold
 
-    def _first(self, entry: _Entry, found: ThreadFiles, whole: bool) -> None:
+    def _first(self, entry: _Entry, found: ThreadFiles, whole: bool, lean: bool = False) -> None:
         fold = CodexFold(self._options)
         newest = found.files[-1]
         cached = None
@@ -170,7 +173,8 @@ class Codex:
         for number, file in enumerate(found.files):
             if number:
                 fold.next_file()
-            transcript = Transcript(file.path, self._rows, lambda: fold)
+            sieve = TotalsSieve() if lean else None
+            transcript = Transcript(file.path, self._rows, lambda: fold, sieve=sieve)
             transcript.refresh(file.print, whole and cached is None)
             entry.transcripts.append(transcript)
         entry.fold = fold
@@ -211,12 +215,15 @@ class Codex:
         children = self._children.get(thread, [])
         prints = tuple((file.path, file.print) for file in found.files)
         key = (
-            prints, self._known(thread), self._index.names.get(thread), thread in self._held,
+            prints,
+            self._known(thread),
+            self._index.names.get(thread),
+            thread in self._held,
             tuple(self._entries[child].prints for child in children),
         )
         if entry.settled is not None and entry.settled[0] == key:
             return entry.settled[1]
-        fold = self._load(thread, entry, found, self._options.exact or self._recent(found, now))
+        fold = self._refresh(entry, found, now)
         if fold.started_at is None or entry.totals is None:
             return None
         made = self._made(thread, entry, found, now)
@@ -245,7 +252,7 @@ class Codex:
         for child in self._children.get(thread, []):
             entry, found = self._entries[child], self._files[child]
             if entry.fold is None:
-                self._load(child, entry, found, whole=False)
+                self._load(entry, found, whole=False, lean=True)
             out.append(self._thread(child, entry, found.files[-1].path, now))
         return out
 
@@ -297,7 +304,7 @@ class Codex:
             entry.fold, entry.totals, entry.exact = fold, totals_of(fold), True
             entry.prints = tuple((file.path, file.print) for file in found.files)
         else:
-            self._load(thread, entry, found, whole=True)
+            self._load(entry, found, whole=True, lean=False)
         return entry
 
     def read_session(
@@ -324,4 +331,3 @@ class Codex:
         named = [child for child in entry.fold.agents if child in self._files]
         known = self._children.get(thread, [])
         self._children[thread] = list(dict.fromkeys((*known, *named)))
-

@@ -18,7 +18,7 @@ import msgspec
 from agent_history.reading.decode import Counts, LineDecoder
 from agent_history.reading.files import Fingerprint, Follower, fingerprint
 from agent_history.reading.processes import Processes
-from agent_history.reading.sqlite import DatabaseUnreadable, select, with_database
+from agent_history.reading.sqlite import UnreadableDatabaseError, select, with_database
 
 _STATE = re.compile(r"state_(\d+)\.sqlite")
 THREAD_COLUMNS = ("id", "archived", "name", "title", "agent_nickname", "agent_role", "git_branch")
@@ -104,7 +104,7 @@ class StateDatabase:
         try:
             self.threads = with_database(path, read_threads)
             self._seen = seen
-        except DatabaseUnreadable as error:
+        except UnreadableDatabaseError as error:
             # The last answer stays; the next scan asks again.
             self.warning = str(error)
 

@@ -50,8 +50,8 @@ def plain(output: msgspec.Raw) -> str:
     inner = loads(value.encode("utf-8", "replace")) if value.startswith("{") else None
     if isinstance(inner, dict) and isinstance(inner.get("output"), str):
         value = inner["output"]
-    head, mark, rest = value.partition("\nOutput:\n")
-    return (rest if mark else value)[:TEXT]
+    _, mark, rest = str(value).partition("\nOutput:\n")
+    return (rest if mark else str(value))[:TEXT]
 
 
 def script_command(script: str) -> tuple[str | None, bool]:

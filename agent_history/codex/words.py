@@ -1,4 +1,4 @@
-"""Replies and reasoning summaries in a Codex rollout: the model's side, present in both dialects."""
+"""Replies and reasoning summaries of a Codex rollout: the model's side, in both dialects."""
 
 from __future__ import annotations
 

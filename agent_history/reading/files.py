@@ -17,7 +17,7 @@ import zstandard
 
 from agent_history.reading.decode import Counts
 
-BLOCK = 1 << 20
+BLOCK = 1 << 16
 LONG_LINE = 4 << 20
 GUARD = 64
 
@@ -231,9 +231,7 @@ def matching_lines(path: str, start: int, end: int, needles: tuple[bytes, ...]) 
                 yield block[begin:close]
 
 
-def walk(
-    root: str, suffixes: tuple[str, ...], unreadable: list[str]
-) -> Iterator[os.DirEntry[str]]:
+def walk(root: str, suffixes: tuple[str, ...], unreadable: list[str]) -> Iterator[os.DirEntry[str]]:
     """Regular files below `root` whose names end in one of `suffixes`; links followed once.
 
     A folder reached twice (a link to it, or a loop) is listed once, by device and inode. Folders

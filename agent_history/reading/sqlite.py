@@ -24,14 +24,14 @@ BUSY_SECONDS = 0.25
 ATTEMPTS = 3
 
 
-class DatabaseUnreadable(Exception):
+class UnreadableDatabaseError(Exception):
     """The database cannot be read now; the text says why, for a person."""
 
 
 def with_database(path: str, query: Callable[[sqlite3.Connection], Result]) -> Result:
     """The result of `query` on a read-only connection that is closed before this returns.
 
-    Raises `DatabaseUnreadable` when the file is gone, locked, no database, or keeps changing.
+    Raises `UnreadableDatabaseError` when the file is gone, locked, no database, or keeps changing.
     """
     try:
         for _ in range(ATTEMPTS):
@@ -45,8 +45,8 @@ def with_database(path: str, query: Callable[[sqlite3.Connection], Result]) -> R
             else:
                 return _on_copy(path, query)
     except (OSError, sqlite3.Error) as error:
-        raise DatabaseUnreadable(f"cannot read {path}: {error}") from error
-    raise DatabaseUnreadable(f"cannot read {path}: it changes all the time")
+        raise UnreadableDatabaseError(f"cannot read {path}: {error}") from error
+    raise UnreadableDatabaseError(f"cannot read {path}: it changes all the time")
 
 
 def _state(path: str) -> tuple[tuple[int, int, int], int, bool]:

@@ -19,6 +19,7 @@ from agent_history.reading.files import (
 HEAD, TAIL = 256 << 10, 512 << 10
 AGENT_HEAD, AGENT_TAIL = 16 << 10, 64 << 10
 RECOVERY = 64 << 20
+UNSIEVED = 64 << 10
 
 RowIn = TypeVar("RowIn", contravariant=True)
 
@@ -56,7 +57,9 @@ class Transcript(Generic[State]):
         decoder: LineDecoder[Any],
         new_fold: Callable[[], State],
         ends: tuple[int, int] = (HEAD, TAIL),
+        sieve: Callable[[bytes], bytes] | None = None,
     ) -> None:
+        """`sieve` drops lines that totals do not need, from everything but the end."""
         self.path = path
         self.counts = Counts()
         self.fold = new_fold()
@@ -68,6 +71,7 @@ class Transcript(Generic[State]):
         self._decoder = decoder
         self._new_fold = new_fold
         self._ends = ends
+        self._sieve = sieve
         self._follower = Follower(path, self.counts)
 
     def refresh(self, found: Fingerprint, whole: bool) -> bool:
@@ -90,7 +94,8 @@ class Transcript(Generic[State]):
         if self.restarted:
             self.fold = self._new_fold()
             self.whole = True
-        self._feed(self._follower.blocks(handle))
+        blocks = self._follower.blocks(handle)
+        self._feed(blocks if self._sieve is None else sieved(blocks, self._sieve))
         return True
 
     def reread(self) -> None:
@@ -155,3 +160,16 @@ class Transcript(Generic[State]):
         if self.counts.bad_lines:
             out.append(f"{self.counts.bad_lines} lines are not JSON objects")
         return tuple(out)
+
+
+def sieved(blocks: Iterator[bytes], sieve: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    """The blocks, with the sieve over everything but the last `UNSIEVED` bytes or so."""
+    last = b""
+    for block in blocks:
+        if last:
+            yield sieve(last)
+        last = block
+    place = last.rfind(b"\n", 0, max(0, len(last) - UNSIEVED)) + 1
+    if place:
+        yield sieve(last[:place])
+    yield last[place:]
