@@ -1,0 +1,173 @@
+"""Claude Code: cases from bug reports in which a dialog is open."""
+
+from __future__ import annotations
+
+from evals.synthetic.build import ASKS, OVERLAY, Case
+from evals.synthetic.claude import case, spin, you
+
+
+def screens() -> list[Case]:
+    dialog = [
+        "─" * 78,
+        " \x1b[1mBash command\x1b[0m",
+        "",
+        "   make deploy",
+        "   Deploy the service",
+        "",
+        " Do you want to proceed?",
+        " ❯ 1. Yes",
+        "   2. No, and tell Claude what to do differently (esc)",
+        "",
+    ]
+    approval = {
+        **ASKS,
+        "kind": "approval",
+        "question": "Do you want to proceed?",
+        "options": ["Yes", "No, and tell Claude what to do differently (esc)"],
+    }
+    plan = [
+        "─" * 78,
+        " Ready to code?",
+        "",
+        " Here is Claude's plan:",
+        "╌" * 78,
+        " 1. Move charge() out of pay.py",
+        " 2. Delete the old helpers",
+        "╌" * 78,
+        "",
+        " Would you like to proceed?",
+        "",
+        " ❯ 1. Yes, and use auto mode",
+        "   2. Yes, manually approve edits",
+        "   3. Tell Claude what to change",
+        "",
+        " ctrl-g to edit in VS Code",
+    ]
+    return [
+        case(
+            "B44_dialog_over_spinner",
+            [
+                you("Deploy it"),
+                "",
+                *dialog,
+                spin("✻", "Reticulating… (42s · ↓ 1.1k tokens)"),
+            ],
+            approval,
+            composer=False,
+        ),
+        case(
+            "B18_dialog_beats_running_task",
+            [
+                you("Deploy it"),
+                "",
+                "● Explore(Find the callers of parse())",
+                "     (ctrl+b to run in background)",
+                "",
+                *dialog,
+                " Esc to cancel · Tab to amend",
+            ],
+            approval,
+            composer=False,
+        ),
+        case(
+            "B43_bypass_warning_at_launch",
+            [
+                "─" * 78,
+                " \x1b[1mWARNING: Claude Code running in Bypass Permissions mode\x1b[0m",
+                "",
+                " In Bypass Permissions mode, Claude Code will not ask for your approval",
+                " before running potentially dangerous commands.",
+                "",
+                " By proceeding, you accept all responsibility for actions taken while",
+                " running in Bypass Permissions mode.",
+                "",
+                " ❯ 1. No, exit",
+                "   2. Yes, I accept",
+                "",
+                " Enter to confirm · Esc to cancel",
+            ],
+            {**ASKS, "options": ["No, exit", "Yes, I accept"]},
+            at_top=True,
+            composer=False,
+        ),
+        case(
+            "B52_question_under_spinner_words",
+            [
+                you("Add a cache"),
+                "",
+                "● Esc to interrupt stays in this reply: Thinking… (esc to interrupt)",
+                spin("✻", "Thinking… (esc to interrupt)"),
+                "",
+                "─" * 78,
+                " ☐ Cache",
+                "",
+                "Which cache should the API use?",
+                "",
+                "❯ 1. Redis",
+                "     Shared between workers",
+                "  2. No cache",
+                "     Leave it as it is",
+                "  3. Type something.",
+                "",
+                "Enter to select · ↑/↓ to navigate · Esc to cancel",
+            ],
+            {
+                **ASKS,
+                "kind": "question",
+                "question": "Which cache should the API use?",
+                "options": ["Redis", "No cache", "Type something"],
+            },
+            composer=False,
+        ),
+        case(
+            "B57_plan_approval_before_the_record",
+            [you("Plan the refactor"), "", *plan],
+            {
+                **ASKS,
+                "kind": "plan",
+                "question": "Would you like to proceed?",
+                "options": [
+                    "Yes, and use auto mode",
+                    "Yes, manually approve edits",
+                    "Tell Claude what to change",
+                ],
+            },
+            composer=False,
+        ),
+        case(
+            "B65_model_picker_of_the_user",
+            [
+                you("/model"),
+                "─" * 78,
+                "  \x1b[1mSelect model\x1b[0m",
+                "  Switch between Claude models.",
+                "",
+                "    1. Default (recommended)",
+                "  ❯ 2. Opus ✔",
+                "    3. Haiku",
+                "",
+                "  Enter to set as default · Esc to cancel",
+            ],
+            OVERLAY,
+            composer=False,
+        ),
+        case(
+            "B27_side_question_over_live_turn",
+            [
+                you("Simplify the parser"),
+                "",
+                "● Reading the grammar first.",
+                "",
+                spin("✻", "Polishing… (23s · ↓ 4.5k tokens)"),
+                "",
+                "─" * 78,
+                "  /btw what does the lexer do?",
+                "",
+                "  It cuts the text into tokens.",
+                "",
+                "  esc to close",
+            ],
+            {"needs_you": False, "activity_any": ["working", "unknown"]},
+            composer=False,
+        ),
+    ]
