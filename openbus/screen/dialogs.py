@@ -117,7 +117,7 @@ def _is_last(region: Region, row: int) -> bool:
 
 def _menu_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask | None:
     for menu in menus[:2]:
-        if menu.cursor is None and (rule.footer is None or rule.question is not None):
+        if menu.cursor is None and rule.footer is None:
             continue
         ask = _matched(region, rule, menu)
         if ask is not None:
