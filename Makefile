@@ -11,8 +11,8 @@ help: ## Show this list.
 setup: ## Install what is missing (tmux, .venv).
 	@sh scripts/setup
 
-run: setup ## Set up, then show every pane, most urgent first.
-	$(VENV)/openbus ls
+run: setup ## Set up, then start the service (options: make run ARGS="--no-web").
+	$(VENV)/openbus up $(ARGS)
 
 test: setup ## Set up, then run all tests.
 	$(VENV)/python -m pytest

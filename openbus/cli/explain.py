@@ -14,6 +14,7 @@ from openbus.cli import options, output
 from openbus.cli.classify import load
 from openbus.cli.errors import CommandError
 from openbus.cli.look import library, look
+from openbus.cli.ls import known
 from openbus.cli.target import find, place
 from openbus.corpus import CorpusError
 from openbus.model import Capture, PaneState
@@ -50,7 +51,9 @@ def explain(
         seen = look(settings, manifests)
         pane = find(target, [one.pane for one in seen])
         found = next(one for one in seen if one.pane.key == pane.key)
-        capture, state = found.capture, found.state
+        capture = found.capture
+        # What was published is what is to be explained; without a service this look decides.
+        state = next((one for one in known() or () if one.pane.key == pane.key), found.state)
         name = f"{pane.id} {place(pane)} ({pane.key})"
     explanation = explain_screen(capture, manifests)
     if as_json:
