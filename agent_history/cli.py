@@ -1,21 +1,34 @@
-"""`agent-history`: the sessions of coding agents on this machine, from the command line."""
+"""`agent-history`: the sessions of coding agents on this machine, from the command line.
+
+Exit status: 0 done (with warnings on stderr), 1 when nothing could be read, 2 usage.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any, NoReturn
 
 import msgspec
 import platformdirs
 import typer
+from rich.console import Console
+from rich.progress import Progress as Bar
 
 from agent_history import clock
+from agent_history import export as exports
 from agent_history.cache import TotalsCache
+from agent_history.doctor import report
 from agent_history.homes import homes_of
 from agent_history.options import Options
-from agent_history.records import to_json
-from agent_history.registry import Monitor
+from agent_history.records import Detail, Session, to_json
+from agent_history.registry import Monitor, Progress, Scan
+from agent_history.search import search as search_in
+from agent_history.tables import hits_table, plan_lines, print_detail, sessions_table
+from agent_history.ticks import Ticks
+from agent_history.watching import changes
 
 app = typer.Typer(
     name="agent-history",
@@ -27,6 +40,10 @@ app = typer.Typer(
 )
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, the fields in camelCase.")]
+AllFlag = Annotated[bool, typer.Option("--all", help="Sessions of every age.")]
+ExactFlag = Annotated[
+    bool, typer.Option("--exact", help="Read older transcripts whole, not only their ends.")
+]
 HomeOption = Annotated[
     str | None,
     typer.Option(help="Use this home folder instead of yours; replaces all overrides."),
@@ -34,7 +51,21 @@ HomeOption = Annotated[
 HarnessOption = Annotated[
     list[str] | None, typer.Option(help="Only this harness: claude-code or codex. Repeatable.")
 ]
-NowOption = Annotated[int | None, typer.Option(help="Take this time (epoch milliseconds) as now.")]
+NowOption = Annotated[int | None, typer.Option(help="Take this time (epoch ms) as now.")]
+SessionArgument = Annotated[
+    str, typer.Argument(metavar="SESSION", help="A session id, or the beginning of one.")
+]
+
+
+def fail(message: str, status: int = 1) -> NoReturn:
+    """One clear line on stderr, and out."""
+    print(f"agent-history: {message}", file=sys.stderr)
+    raise typer.Exit(status)
+
+
+def warn(message: str) -> None:
+    """A warning line on stderr."""
+    print(f"agent-history: warning: {message}", file=sys.stderr)
 
 
 def cache_file() -> str:
@@ -42,10 +73,44 @@ def cache_file() -> str:
     return os.path.join(platformdirs.user_cache_dir("agent-history"), "totals.msgpack")
 
 
+def ticks_file() -> str:
+    """Where ticked plan steps are kept."""
+    return os.path.join(platformdirs.user_state_dir("agent-history"), "ticks.json")
+
+
 def monitor_of(home: str | None, harness: list[str] | None, options: Options) -> Monitor:
     """The monitor that a command asks."""
-    cache = TotalsCache(cache_file())
-    return Monitor(homes_of(os.environ, home), options, cache, only=harness)
+    monitor = Monitor(homes_of(os.environ, home), options, TotalsCache(cache_file()), only=harness)
+    if not monitor.readers:
+        fail(f"no such harness: {', '.join(harness or [])}; known: claude-code, codex", 2)
+    return monitor
+
+
+@contextlib.contextmanager
+def progress_bar(show: bool) -> Iterator[Progress | None]:
+    """A bar on stderr while a first full scan reads everything."""
+    if not show or not sys.stderr.isatty():
+        yield None
+        return
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+def scanned(monitor: Monitor, now: int, home: str | None, quiet: bool) -> Scan:
+    """A scan with its warnings printed; ends the program when nothing could be read."""
+    with progress_bar(show=not quiet) as progress:
+        found = monitor.scan(now, progress)
+    for message in (*found.errors.values(), *found.warnings):
+        warn(message)
+    for session in found.sessions:
+        for note in session.notes:
+            warn(f"{session.id}: {note}")
+    if not found.read:
+        place = home or "this home"
+        looked = ", ".join(monitor.watch_roots())
+        fail(f"no agent's sessions could be read in {place} (looked in {looked})")
+    return found
 
 
 def print_json(value: Any) -> None:
@@ -53,26 +118,185 @@ def print_json(value: Any) -> None:
     sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
+def one(monitor: Monitor, given: str, now: int, subagent: str | None) -> tuple[Session, Detail]:
+    """The session that an id or the beginning of one names."""
+    if ":" in given:
+        found = monitor.read_session(given, now, subagent)
+        if found is not None:
+            return found
+    name = given.partition(":")[2] or given
+    every = [
+        identity for reader in monitor.readers for identity in reader.ids()
+        if identity == given or identity.partition(":")[2].startswith(name)
+    ]  # fmt: skip
+    if len(every) > 1:
+        fail(f"{given} names several sessions: {', '.join(sorted(every)[:10])}", 2)
+    found = monitor.read_session(every[0], now, subagent) if every else None
+    if found is None:
+        what = f"{given} with subagent {subagent}" if subagent else given
+        fail(f"no session {what}; `agent-history scan --all` lists them")
+    return found
+
+
 @app.command()
 def scan(
     json: JsonFlag = False,
-    every_age: Annotated[bool, typer.Option("--all", help="List every age.")] = False,
-    exact: Annotated[bool, typer.Option(help="Read older transcripts whole, too.")] = False,
+    every_age: AllFlag = False,
+    exact: ExactFlag = False,
     home: HomeOption = None,
     harness: HarnessOption = None,
     now: NowOption = None,
 ) -> None:
     """List the sessions of the last day, newest first."""
-    options = Options(every_age=every_age, exact=exact)
-    found = monitor_of(home, harness, options).scan(clock() if now is None else now)
-    print_json([to_json(session) for session in found.sessions])
+    at = clock() if now is None else now
+    options = Options(every_age=every_age, exact=exact, ticks=Ticks(ticks_file()).keys())
+    found = scanned(monitor_of(home, harness, options), at, home, quiet=not every_age)
+    if json:
+        print_json([to_json(session) for session in found.sessions])
+    else:
+        Console().print(sessions_table(found.sessions, at))
 
 
-@app.callback()
-def main_callback() -> None:
-    """Keeps `scan` a subcommand while it is the only one."""
+@app.command()
+def show(
+    session: SessionArgument,
+    json: JsonFlag = False,
+    subagent: Annotated[str | None, typer.Option(help="Show this subagent of it.")] = None,
+    files_only: Annotated[
+        bool, typer.Option("--files-only", help="Only the files it changed.")
+    ] = False,
+    home: HomeOption = None,
+    now: NowOption = None,
+) -> None:
+    """Show one session in depth, of any age."""
+    at = clock() if now is None else now
+    monitor = monitor_of(home, None, Options(ticks=Ticks(ticks_file()).keys()))
+    found, detail = one(monitor, session, at, subagent)
+    if files_only:
+        paths = [file.path for file in detail.files or ()]
+        if json:
+            files = [{"path": path} for path in paths]
+            print_json({"id": detail.id, "sessionId": detail.session_id, "files": files})
+        else:
+            print("\n".join(paths))
+    elif json:
+        print_json(to_json(detail))
+    else:
+        print_detail(Console(), found, detail, at)
+
+
+@app.command()
+def plan(
+    session: SessionArgument,
+    json: JsonFlag = False,
+    tick: Annotated[list[str] | None, typer.Option(help="Tick the step with this key.")] = None,
+    untick: Annotated[list[str] | None, typer.Option(help="Take a tick back.")] = None,
+    home: HomeOption = None,
+    now: NowOption = None,
+) -> None:
+    """Show a session's plan; your own ticks are kept by the step's key, without its text."""
+    ticks = Ticks(ticks_file())
+    try:
+        for key in tick or ():
+            ticks.set(key, ticked=True)
+        for key in untick or ():
+            ticks.set(key, ticked=False)
+    except OSError as error:
+        fail(f"cannot keep ticks in {ticks_file()}: {error.strerror}")
+    monitor = monitor_of(home, None, Options(ticks=ticks.keys()))
+    _, detail = one(monitor, session, clock() if now is None else now, None)
+    if json:
+        print_json([to_json(item) for item in detail.plan])
+    elif not detail.plan:
+        print("no plan")
+    else:
+        for line in plan_lines(detail.plan):
+            Console().print(line)
+
+
+@app.command()
+def search(
+    query: Annotated[list[str], typer.Argument(help="Words that all have to occur.")],
+    json: JsonFlag = False,
+    every_age: AllFlag = False,
+    home: HomeOption = None,
+    harness: HarnessOption = None,
+    now: NowOption = None,
+) -> None:
+    """Search titles, projects, prompts, replies and changed files."""
+    at = clock() if now is None else now
+    monitor = monitor_of(home, harness, Options(every_age=every_age))
+    found = scanned(monitor, at, home, quiet=True)
+    hits = list(search_in(monitor, found.sessions, " ".join(query), at))
+    if json:
+        print_json([to_json(hit) for hit in hits])
+    else:
+        Console().print(hits_table(hits, at))
+
+
+@app.command()
+def export(
+    form: Annotated[str, typer.Option("--format", help="csv or jsonl.")] = "csv",
+    every_age: AllFlag = False,
+    exact: ExactFlag = False,
+    home: HomeOption = None,
+    harness: HarnessOption = None,
+    now: NowOption = None,
+) -> None:
+    """Print sessions as rows of numbers and names; no text of a transcript is in them."""
+    if form not in ("csv", "jsonl"):
+        fail(f"unknown format {form}; use csv or jsonl", 2)
+    options = Options(every_age=every_age, exact=exact, excerpts=False)
+    monitor = monitor_of(home, harness, options)
+    found = scanned(monitor, clock() if now is None else now, home, quiet=not every_age)
+    write = exports.as_csv if form == "csv" else exports.as_json_lines
+    sys.stdout.write(write(found.sessions))
+
+
+@app.command()
+def watch(json: JsonFlag = False, home: HomeOption = None, harness: HarnessOption = None) -> None:
+    """Print sessions as they change, one line each, until Ctrl-C."""
+    monitor = monitor_of(home, harness, Options(ticks=Ticks(ticks_file()).keys()))
+    console = Console()
+    with contextlib.suppress(KeyboardInterrupt):
+        for session in changes(monitor, clock):
+            if json:
+                sys.stdout.buffer.write(msgspec.json.encode(to_json(session)) + b"\n")
+                sys.stdout.buffer.flush()
+            else:
+                table = sessions_table([session], clock())
+                table.show_header = False
+                console.print(table)
+
+
+@app.command()
+def doctor(json: JsonFlag = False, home: HomeOption = None, now: NowOption = None) -> None:
+    """Say what can be read here, what is missing and why. Changes nothing."""
+    homes = homes_of(os.environ, home)
+    monitor = monitor_of(home, None, Options())
+    found = report(monitor, homes, cache_file(), clock() if now is None else now)
+    if json:
+        print_json(found)
+        return
+    for harness in found["harnesses"]:
+        print(f"{harness['id']}: {harness['error'] or ('here' if harness['here'] else 'not here')}")
+        for folder in harness["folders"]:
+            print(f"  {folder['state']:10} {folder['path']}")
+        if harness["here"]:
+            versions = ", ".join(harness["versions"]) or "none"
+            print(f"  {harness['sessionsLastDay']} sessions in the last day, versions {versions}")
+            print(f"  checked with {harness['checkedVersions']}")
+        for name, number in harness["unknownRecords"].items():
+            print(f"  unknown record {name}: {number}")
+        for model in harness["modelsWithoutPrice"]:
+            print(f"  no list price for {model}: its cost is what Claude Code recorded")
+    for message in found["warnings"]:
+        print(f"warning: {message}")
+    print(f"prices of {found['pricesDate']}; totals cache {found['cache']['state']}: "
+          f"{found['cache']['path']}")  # fmt: skip
 
 
 def main() -> None:
     """Entry point of the program."""
-    app()
+    with contextlib.suppress(BrokenPipeError):
+        app()

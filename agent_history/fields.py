@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -150,3 +152,11 @@ def project_of(cwd: str) -> tuple[str, str, str]:
         if mark:
             worktree = tail.split("/", 1)[0]
     return os.path.basename(path), path, worktree
+
+
+def added(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Counts by name, summed, the most frequent first."""
+    total: Counter[str] = Counter()
+    for part in counts:
+        total.update(part)
+    return dict(total.most_common())

@@ -37,6 +37,12 @@ class Harness(Protocol):
     def watch_roots(self) -> list[str]:
         """Folders to watch recursively; a change below them asks for a scan."""
 
+    def ids(self) -> list[str]:
+        """The session ids of every age, from file names alone; children are not in it."""
+
+    def unknown(self) -> dict[str, int]:
+        """Record types that the last scan met and does not know, with their counts."""
+
     def scan(self, now: int) -> list[Session]:
         """The sessions worth showing at `now` (epoch milliseconds)."""
 

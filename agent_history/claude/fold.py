@@ -17,6 +17,7 @@ from agent_history.claude.rows import (
     INTERRUPTED,
     NOT_TYPED,
     NOTIFICATIONS,
+    PASSED_OVER,
     Block,
     Message,
     Row,
@@ -155,7 +156,7 @@ class ClaudeFold:
         elif kind == "worktree-state":
             name = as_dict(row.worktree_session).get("worktreeName")
             self.worktree = name if isinstance(name, str) else self.worktree
-        elif kind is not None:
+        elif kind is not None and kind not in PASSED_OVER:
             self.unknown[kind] = self.unknown.get(kind, 0) + 1
 
     def _side(self, row: Row) -> None:

@@ -17,7 +17,7 @@ from agent_history.claude.live import AppRecord, LiveRecord, app_records, live_r
 from agent_history.claude.rows import Row
 from agent_history.claude.sessions import HARNESS, Agent, Totals, detail, session
 from agent_history.claude.words import ClaudeWords, WordRow
-from agent_history.fields import DAY_MS
+from agent_history.fields import DAY_MS, added
 from agent_history.homes import Homes
 from agent_history.options import Options
 from agent_history.reading.decode import LineDecoder
@@ -80,6 +80,15 @@ class ClaudeCode:
             ),
             *self._homes.claude_app,
         ]
+
+    def ids(self) -> list[str]:
+        """The session ids of every age, from file names alone."""
+        return [f"{HARNESS}:{found.name}" for found in list_homes(self._homes.claude).sessions]
+
+    def unknown(self) -> dict[str, int]:
+        """Record types that the last scan met and does not know, with their counts."""
+        folds = [entry.main.fold for entry in self._entries.values() if entry.main is not None]
+        return added(fold.unknown for fold in folds)
 
     def live(self) -> dict[str, LiveRecord]:
         """Running sessions by session id."""

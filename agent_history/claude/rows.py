@@ -20,6 +20,17 @@ NOT_TYPED = (
     "Caveat: The messages below",
 )
 NOTIFICATIONS = ("<task-notification>", "<bash-notification>", "<agent-notification>")
+# Record types that say nothing a record of ours shows.
+# fmt: off
+PASSED_OVER = frozenset({
+    "queue-operation", "file-history-snapshot", "file-history-delta", "mode", "permission-mode",
+    "last-prompt", "agent-name", "tools-used", "atis-latch", "api-request", "api-request-blob",
+    "tag", "agent-color", "agent-setting", "pr-link", "continued-in", "content-replacement",
+    "fork-context-ref", "frame-link", "ended-by-model", "bridge-session", "history-suppression",
+    "attribution-snapshot", "isolation-latch", "dev-mods", "memory-mode", "observer-ref",
+    "progress",
+})
+# fmt: on
 
 
 class CacheCreation(msgspec.Struct, gc=False):

@@ -22,7 +22,7 @@ from agent_history.codex.sessions import (
 from agent_history.codex.sieve import TotalsSieve
 from agent_history.codex.state import Known, StateDatabase, ThreadIndex, Writers
 from agent_history.codex.words import CodexWords, WordRow
-from agent_history.fields import DAY_MS, HALF_HOUR_MS
+from agent_history.fields import DAY_MS, HALF_HOUR_MS, added
 from agent_history.homes import Homes
 from agent_history.options import Options
 from agent_history.reading.decode import LineDecoder
@@ -82,6 +82,15 @@ class Codex:
     def watch_roots(self) -> list[str]:
         """The home: rollouts, index, state database and locks all lie in it."""
         return list(dict.fromkeys((self._homes.codex, self._homes.codex_sqlite)))
+
+    def ids(self) -> list[str]:
+        """The thread ids of every age, from file names alone."""
+        return [f"{HARNESS}:{found.thread}" for found in list_threads(self._homes.codex)[0]]
+
+    def unknown(self) -> dict[str, int]:
+        """Record types that the last scan met and does not know, with their counts."""
+        folds = [entry.fold for entry in self._entries.values() if entry.fold is not None]
+        return added(fold.unknown for fold in folds)
 
     def scan(self, now: int) -> list[Session]:
         """The threads of the last day, or of every age; see `Options`."""
