@@ -1,52 +1,48 @@
 """Hands panes to evidence sources, beside the capture loop.
 
-It is told of captures that were made anyway, keeps the latest of each pane, and once a second gives
-the sources a view of the panes that run their programs. It publishes nothing and asks for nothing.
+Once a second it looks at the states that are published and at the captures that were made anyway,
+and gives each source a view of the panes that run its programs. It publishes nothing, captures
+nothing and asks for nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
 
 from openbus.evidence import EvidenceSource, PaneView
-from openbus.model import Capture, Pane, PaneState
+from openbus.model import Capture, PaneState
 from openbus.screen.grid import parse
 
 EVERY: Final = 1.0
 
 
 class _Seen(msgspec.Struct):
-    pane: Pane
     capture: Capture
     at: int
-    rows: tuple[str, ...] | None = None
+    rows: tuple[str, ...]
 
 
 class EvidenceFeed:
-    """`state` gives a pane's published state by key, `now` epoch milliseconds."""
+    """`states` are the published ones, `capture` a pane's last screen by its key, `now` epoch
+    milliseconds."""
 
     def __init__(
         self,
         sources: Sequence[EvidenceSource],
-        state: Callable[[str], PaneState | None],
+        states: Callable[[], Iterable[PaneState]],
+        capture: Callable[[str], Capture | None],
         now: Callable[[], int],
     ) -> None:
         self.sources = tuple(sources)
         self._programs = frozenset[str]().union(*(source.programs for source in sources))
-        self._state = state
+        self._states = states
+        self._capture = capture
         self._now = now
         self._seen: dict[str, _Seen] = {}
-
-    def see(self, pane: Pane, capture: Capture) -> None:
-        """A pane was captured. Keeps a reference, nothing more."""
-        self._seen[pane.key] = _Seen(pane, capture, self._now())
-
-    def gone(self, key: str) -> None:
-        self._seen.pop(key, None)
 
     async def run(self) -> None:
         """Until cancelled; runs the sources as well."""
@@ -62,28 +58,29 @@ class EvidenceFeed:
 
     def hand_over(self) -> None:
         """Give every source its panes, once."""
-        views = [view for key in list(self._seen) if (view := self._view(key)) is not None]
         now = self._now()
+        states = [state for state in self._states() if state.program.name in self._programs]
+        views = [view for state in states if (view := self._view(state, now)) is not None]
+        kept = {view.pane.key for view in views}
+        self._seen = {key: seen for key, seen in self._seen.items() if key in kept}
         for source in self.sources:
-            mine = [view for view in views if view.program in source.programs]
-            source.observe(mine, now)
+            source.observe([view for view in views if view.program in source.programs], now)
 
-    def _view(self, key: str) -> PaneView | None:
-        seen, state = self._seen[key], self._state(key)
-        if state is None:
-            del self._seen[key]
+    def _view(self, state: PaneState, now: int) -> PaneView | None:
+        capture = None if state.stale else self._capture(state.pane.key)
+        if capture is None:
             return None
-        if state.program.name not in self._programs or state.stale:
-            return None
-        if seen.rows is None:
-            capture = seen.capture
-            seen.rows = tuple(parse(capture.ansi, capture.width, capture.height).lines)
+        seen = self._seen.get(state.pane.key)
+        if seen is None or seen.capture is not capture:
+            rows = tuple(parse(capture.ansi, capture.width, capture.height).lines)
+            at = now if seen is None or rows != seen.rows else seen.at
+            seen = self._seen[state.pane.key] = _Seen(capture, at, rows)
         return PaneView(
-            pane=seen.pane,
+            pane=state.pane,
             program=state.program.name,
-            processes=seen.capture.processes,
+            processes=capture.processes,
             rows=seen.rows,
-            title=seen.capture.title,
+            title=capture.title,
             dialog=state.question is not None or state.overlay is not None,
             activity=state.activity,
             needs_you=state.needs_you,

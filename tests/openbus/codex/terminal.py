@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from openbus import corpus
 from openbus.bus import Bus
 from openbus.classify import classify
 from openbus.events import Change
+from openbus.evidence import EvidenceSource
 from openbus.evidence_feed import EvidenceFeed
 from openbus.model import Capture, Pane, PaneState, Process, Reading
 from openbus.pipeline import Pipeline
@@ -52,24 +53,26 @@ class Terminal:
         self.pipeline = Pipeline("here", library(), self._classify)
         self.published: list[bytes] = []
         self.classified: list[Capture] = []
-        self.feed: EvidenceFeed | None = None
+        self.captures: dict[str, Capture] = {}
 
     def _classify(self, capture: Capture, memo: Memo) -> Reading:
         self.classified.append(capture)
         return classify(capture, library(), memo)
 
     def see(self, number: int, capture: Capture, now: int) -> None:
+        self.captures[pane(number).key] = capture
         self._publish(self.pipeline.see(pane(number), capture, now))
-        if self.feed is not None:
-            self.feed.see(pane(number), capture)
 
     def advance(self, now: int) -> None:
         self._publish(self.pipeline.advance(now))
 
     def gone(self, number: int, now: int) -> None:
+        self.captures.pop(pane(number).key, None)
         self._publish(self.pipeline.gone(pane(number).key, now))
-        if self.feed is not None:
-            self.feed.gone(pane(number).key)
+
+    def feed(self, source: EvidenceSource, now: Callable[[], int]) -> EvidenceFeed:
+        """What the service would hand to `source`."""
+        return EvidenceFeed([source], lambda: self.bus.states, self.captures.get, now)
 
     def _publish(self, changes: Iterable[Change]) -> None:
         for event in self.bus.publish(changes):

@@ -21,7 +21,6 @@ import structlog
 from openbus.codex import client, link
 from openbus.codex.worker import CodexSource
 from openbus.evidence import Envelope
-from openbus.evidence_feed import EvidenceFeed
 from tests.openbus.codex.conftest import Running
 from tests.openbus.codex.fake_server import FakeCodex
 from tests.openbus.codex.terminal import Terminal, pane, screen
@@ -68,21 +67,10 @@ async def connected(source: CodexSource) -> None:
     await until(lambda: server(source)["connected"] and server(source)["loaded"], "connected")
 
 
-def terminal_with(source: CodexSource) -> Terminal:
-    terminal = Terminal()
-    terminal.feed = EvidenceFeed([source], terminal.state, now_ms)
-    return terminal
-
-
 def announced_once(terminal: Terminal) -> bool:
     """After the moment that a dialog gets to be drawn."""
     terminal.advance(now_ms() + 1_000)
     return terminal.announced() == 1
-
-
-def hand_over(terminal: Terminal) -> None:
-    assert terminal.feed is not None
-    terminal.feed.hand_over()
 
 
 # --- handshake/version mismatch, unsupported methods, null capabilities, unknown enums
@@ -318,9 +306,9 @@ async def test_a_native_name_never_becomes_a_title(running: Running, fake: FakeC
     fake.add(A, name="A native name")
     await fake.start()
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("idle_done--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await bound_to(source, A)
     found = envelope(source).snapshot
     assert found is not None and found.values.name == "A native name"
@@ -349,9 +337,9 @@ async def test_a_visible_menu_wins_over_native_idle(running: Running, fake: Fake
     fake.add(A)
     await fake.start()
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("approval_edit--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await bound_to(source, A)
     await until(lambda: comparison(source) == "screen_waiting_only", "counted")
     assert terminal.of(1).needs_you and announced_once(terminal)
@@ -361,9 +349,9 @@ async def test_an_empty_prompt_wins_over_native_waiting(running: Running, fake: 
     fake.add(A, status={"type": "active", "activeFlags": ["waitingOnApproval"]})
     await fake.start()
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("idle_done--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await bound_to(source, A)
     await until(lambda: comparison(source) == "native_waiting_only", "counted")
     assert terminal.of(1).activity == "idle" and not terminal.of(1).needs_you
@@ -378,9 +366,9 @@ async def test_native_waiting_without_a_question_cannot_trigger_a_push(
     fake.add(A)
     await fake.start()
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("working_tool--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await bound_to(source, A)
     published = list(terminal.published)
     await fake.set_status(A, "active", "waitingOnUserInput")
@@ -394,9 +382,9 @@ async def test_a_wait_on_the_screen_is_announced_whatever_the_server_says(
     fake.add(A, status={"type": "notLoaded"})
     await fake.start()
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("plan_approval--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await connected(source)
     assert terminal.of(1).needs_you and announced_once(terminal)
 
@@ -417,13 +405,13 @@ async def test_an_unchanged_poll_causes_no_parse(running: Running, fake: FakeCod
     fake.add(A)
     await fake.start()
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("idle_done--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await bound_to(source, A)
     parsed = len(terminal.classified)
     await polled(source, fake)
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     assert len(terminal.classified) == parsed
 
 
@@ -431,15 +419,15 @@ async def test_an_unchanged_poll_moves_no_clock(running: Running, fake: FakeCode
     fake.add(A)
     await fake.start()
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("idle_done--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await bound_to(source, A)
     clocks = terminal.of(1).clocks
     await polled(source, fake)
     fake.threads[A]["updatedAt"] += 1_000
     await polled(source, fake)
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     assert terminal.of(1).clocks == clocks
 
 
@@ -447,9 +435,9 @@ async def test_an_unchanged_poll_wakes_no_client(running: Running, fake: FakeCod
     fake.add(A)
     await fake.start()
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("idle_done--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await bound_to(source, A)
     with terminal.bus.subscribe() as reader:
         while True:
@@ -458,7 +446,7 @@ async def test_an_unchanged_poll_wakes_no_client(running: Running, fake: FakeCod
             except TimeoutError:
                 break
         await polled(source, fake)
-        hand_over(terminal)
+        terminal.feed(source, now_ms).hand_over()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(reader.get(), 0.2)
 
@@ -498,9 +486,9 @@ async def test_without_a_server_the_terminal_goes_on_alone(
     running: Running, fake: FakeCodex
 ) -> None:
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("approval_edit--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await until(lambda: server(source)["reason"] == "missing", "no server")
     assert terminal.of(1).needs_you and announced_once(terminal)
     assert verdict(source) == "none"
@@ -544,9 +532,9 @@ async def test_malicious_transcript_instructions_reach_nobody(
     fake.add(A, name=text, preview=text)
     await fake.start()
     source = running()
-    terminal = terminal_with(source)
+    terminal = Terminal()
     terminal.see(1, screen("idle_done--120x40", TITLE), now_ms())
-    hand_over(terminal)
+    terminal.feed(source, now_ms).hand_over()
     await bound_to(source, A)
     await fake.ask_client(A, number=3)
     await until(lambda: server(source)["dropped"].get("server_request") == 1, "dropped")
