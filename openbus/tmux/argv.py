@@ -24,7 +24,9 @@ _LAUNCHER = re.compile(r"^(uv|uvx|npx|npm|pnpm|pnpx|yarn|bunx|pipx|poetry|hatch|
 _LAUNCHING = frozenset({"run", "tool", "exec", "x", "dlx"})
 """Subcommands before the script: `uv tool run X`, `npm exec X`, `deno run X`."""
 
-_INLINE = re.compile(r"^(-[a-z]*[cep]|--eval|--print|--command|--call)$")
+_SHELL = re.compile(r"^(sh|bash|dash|ash|ksh|zsh|fish)$")
+_SHELL_INLINE = re.compile(r"^(-c.*|-[a-zA-Z]*c[a-z]*|--command.*)$")
+_INLINE = re.compile(r"^(-[cep].*|-[a-zA-Z]*[cep]|--(eval|print|command|call)(=.*)?)$")
 """What follows is code."""
 
 _TAKES_VALUE = frozenset(
@@ -55,7 +57,9 @@ def naming_words(argv: Sequence[str]) -> tuple[str, ...]:
     name = words[0].rpartition("/")[2].removeprefix("-").lower()
     rest = [argument for argument in argv[1 : SCANNED + 1] if argument]
     if _INTERPRETER.match(name) or _LAUNCHER.match(name):
-        inline = bool(_INTERPRETER.match(name))
+        inline = None
+        if _INTERPRETER.match(name):
+            inline = _SHELL_INLINE if _SHELL.match(name) else _INLINE
         named, rest = _script(rest, inline)
         words += named
     words += _helper_words(rest)
@@ -67,7 +71,7 @@ def _executable(word: str) -> str:
     return word if word.startswith("/") else word.split(" ", 1)[0]
 
 
-def _script(arguments: list[str], inline: bool) -> tuple[list[str], list[str]]:
+def _script(arguments: list[str], inline: re.Pattern[str] | None) -> tuple[list[str], list[str]]:
     """The words that name the script or package, and the arguments that belong to it."""
     named: list[str] = []
     index = 0
@@ -75,7 +79,7 @@ def _script(arguments: list[str], inline: bool) -> tuple[list[str], list[str]]:
         argument = arguments[index]
         if argument == "-m" and index + 1 < len(arguments):
             return [*named, "-m", arguments[index + 1]], arguments[index + 2 :]
-        if inline and _INLINE.match(argument):
+        if inline and inline.match(argument):
             return named, []
         if argument in _TAKES_VALUE or (not inline and argument == "-p"):
             index += 2

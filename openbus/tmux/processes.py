@@ -54,7 +54,7 @@ class ProcessTable:
         """Read the table now: about 12 microseconds a process from `/proc`."""
         if (proc / "self" / "stat").exists():
             return cls(_read_all(proc), proc)
-        return cls(_read_ps())
+        return cls(read_ps())
 
     @classmethod
     def take_below(cls, pane_pids: Iterable[int], proc: Path = Path("/proc")) -> ProcessTable:
@@ -204,7 +204,7 @@ def _device(tty: str | None) -> int:
         return 0
 
 
-def _read_ps() -> Iterable[Entry]:
+def read_ps() -> Iterable[Entry]:
     """The same table where there is no `/proc` (macOS); psutil tells no foreground group there."""
     command = ("ps", "-A", "-o", "pid=,ppid=,pgid=,tpgid=,tty=,comm=")
     listing = subprocess.run(command, capture_output=True, timeout=5, check=False).stdout
