@@ -7,7 +7,6 @@ with animations off even the title stands still). Pure: captures and times in, a
 from __future__ import annotations
 
 import re
-from collections import deque
 
 from openbus.fingerprint import still, still_row
 from openbus.model import Capture
@@ -16,16 +15,24 @@ from openbus.screen.grid import Memo, parse
 from openbus.screen.manifest import Manifest
 
 GROWTH_MS = 8000
-"""How long a body that grew without any busy mark counts as growing: models pause in the middle of
-an answer, and told too early is worse than told late. A row that ends the turn ends it at once."""
+"""How long a body counts as growing that went on growing when the busy mark went: models pause in
+the middle of an answer, and told too early is worse than told late. A row that ends the turn ends
+it at once."""
 
-STEPS_MS = 2500
-"""Two steps of growth within this time are a stream; one alone may be an echo or a last line."""
+FRESH_MS = 2500
+"""The same for a body that began to grow beside an idle screen (we came in the middle of it)."""
+
+STEP_MS = 2500
+"""Steps of growth at most this far apart are one stream; one alone may be an echo."""
+
+FRESH_STEPS, FRESH_SPAN_MS = 3, 1000
+"""What shows a stream that nothing announced: a local command or a resumed session is painted in
+fewer steps, or sooner."""
 
 SPIN_MS = 1500
 """How long a title that has just spun counts as spinning. Slowest seen: one cell a second."""
 
-_TAIL = 120
+_TAIL = 80
 _CELLS = re.compile("[\u2800-\u28ff\u25d0-\u25d3\u25dc-\u25df\u25f4-\u25f7]")
 
 
@@ -35,7 +42,8 @@ class Motion:
     def __init__(self) -> None:
         self._size: tuple[int, int] = (0, 0)
         self._body: list[str] | None = None
-        self._steps: deque[int] = deque(maxlen=2)
+        self._steps: list[int] = []
+        self._goes_on = False
         self._title = ""
         self._spun_at: int | None = None
 
@@ -47,36 +55,47 @@ class Motion:
         elif title != old and old and _CELLS.search(old) and still(title) == still(old):
             self._spun_at = now
 
-    def note_screen(
-        self, capture: Capture, manifest: Manifest, memo: Memo, now: int, counts: bool
-    ) -> bool:
-        """Take a changed screen; True when its body has grown since the last one.
-
-        `counts`: nothing else on this screen says that the program works. Growth beside a busy mark
-        tells nothing about what follows the mark.
-        """
+    def note_screen(self, capture: Capture, manifest: Manifest, memo: Memo, now: int) -> bool:
+        """Take a changed screen; True when its body has grown since the last one."""
         body = _body(capture, manifest, memo)
         size = (capture.width, capture.height)
-        grown = size == self._size and self._body is not None and has_grown(self._body, body)
+        grown = (
+            size == self._size
+            and self._body is not None
+            and body is not None
+            and has_grown(self._body, body)
+        )
         if size != self._size:
             self._steps.clear()
         self._size, self._body = size, body
-        if grown and counts:
-            self._steps.append(now)
         return grown
 
+    def step(self, now: int, goes_on: bool) -> None:
+        """The body grew while nothing else on the screen says that the program works. `goes_on`:
+        it was working a moment ago. Growth beside a busy mark is no step: it tells nothing about
+        what follows the mark."""
+        if self._steps and not 0 <= now - self._steps[-1] <= STEP_MS and not self.growing(now):
+            self._steps.clear()
+        if not self._steps:
+            self._goes_on = goes_on
+        self._steps = [*self._steps[-(FRESH_STEPS * 4) :], now]
+
     def forget(self) -> None:
-        """A new program, dialog or overlay stands there: what grew before tells nothing."""
+        """A new program or dialog stands there: what grew before tells nothing."""
         self._steps.clear()
         self._spun_at = None
 
     def growing(self, now: int) -> bool:
         """The body is being written."""
-        return (
-            len(self._steps) == 2
-            and 0 <= self._steps[1] - self._steps[0] <= STEPS_MS
-            and now - self._steps[1] < GROWTH_MS
-        )
+        end = self._grows_until()
+        return end is not None and now < end
+
+    def _grows_until(self) -> int | None:
+        if self._goes_on:
+            return self._steps[-1] + GROWTH_MS if len(self._steps) >= 2 else None
+        if len(self._steps) >= FRESH_STEPS and self._steps[-1] - self._steps[0] >= FRESH_SPAN_MS:
+            return self._steps[-1] + FRESH_MS
+        return None
 
     def spinning(self, now: int) -> bool:
         """A cell of the title is turning."""
@@ -85,19 +104,23 @@ class Motion:
     def ends_at(self, now: int) -> int | None:
         """When, without further movement, the present verdict changes."""
         ends = []
-        if self.growing(now):
-            ends.append(self._steps[1] + GROWTH_MS)
+        grows = self._grows_until()
+        if grows is not None and now < grows:
+            ends.append(grows)
         if self._spun_at is not None and self.spinning(now):
             ends.append(self._spun_at + SPIN_MS)
         return max(ends, default=None)
 
 
-def _body(capture: Capture, manifest: Manifest, memo: Memo) -> list[str]:
-    """The rows of the conversation: above the composer, or above the cursor."""
+def _body(capture: Capture, manifest: Manifest, memo: Memo) -> list[str] | None:
+    """The rows of the conversation: those above the composer. None without a composer, since what
+    grows there may be what somebody types."""
     screen = parse(capture.ansi, capture.width, capture.height, memo)
     composer = find_composer(screen, capture.cursor, manifest)
-    end = composer.top if composer is not None else capture.cursor.y
-    return [row for row in (still_row(line).strip() for line in screen.lines[:end]) if row]
+    if composer is None:
+        return None
+    rows = (still_row(line).strip() for line in screen.lines[: composer.top])
+    return [row for row in rows if row]
 
 
 def has_grown(old: list[str], new: list[str]) -> bool:

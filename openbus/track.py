@@ -26,6 +26,9 @@ WORKING_MS = 250
 REPAINT_MS = 1000
 """A program that repaints all the time and takes no turns is read once a second."""
 
+LATELY_MS = 3000
+"""Growth this soon after work is the same work going on."""
+
 _BUSY_STREAK = 8
 """So many changes in a row, each less than a second after the other, are a repainting program."""
 
@@ -78,6 +81,7 @@ class PaneTrack:
         self._parsed_at: int | None = None
         self._progress_at: int | None = None
         self._captured_at: int | None = None
+        self._worked_at: int | None = None
         self._streak = 0
         self._ended = False
         self.failures = 0
@@ -149,16 +153,21 @@ class PaneTrack:
         manifest = self._agents.manifest(self._reading.program.name)
         if manifest is None or _covers(self._reading):
             return
-        counts = self._reading.activity in ("idle", "unknown")
-        if self._motion.note_screen(capture, manifest, self._memo, now, counts):
+        if self._motion.note_screen(capture, manifest, self._memo, now):
             self._progress_at = now
+            if self._reading.activity in ("idle", "unknown"):
+                lately = self._worked_at is not None and now - self._worked_at <= LATELY_MS
+                self._motion.step(now, goes_on=lately)
 
     def _sighting(self, now: int) -> Sighting:
         assert self._pane is not None
         assert self._reading is not None
+        reading = self._with_motion(self._reading, now)
+        if reading.activity == "working":
+            self._worked_at = now
         return Sighting(
             pane=self._pane,
-            reading=self._with_motion(self._reading, now),
+            reading=reading,
             ended=self._ended,
             changed_at=self._changed_at,
             parsed_at=self._parsed_at,
