@@ -401,10 +401,11 @@ _PICKERS = re.compile(
     r"(?i)^(select|choose|switch|settings?|config|resume|search|help|commands?|sessions?|models?|"
     r"themes?|agents?|history|filter|status|usage|stats|keyboard|shortcuts|rewind|permissions)\b"
 )
-_PICKER_HINTS = re.compile(
-    r"(?i)type to (search|filter)|to (search|filter)\b|esc(ape)? (to )?(close|exit|clear|go back)|"
-    r"press esc to close|search…|to tabs|set as default|to close\)"
+_CLOSE_HINTS = re.compile(
+    r"(?i)esc(ape)? (to )?(close|exit|clear|go back|back)|press esc to close|to tabs|set as default|"
+    r"to close\)"
 )
+"""Hints of something that may simply be closed: a picker, unless a question stands above."""
 _SEARCH = re.compile(r"(?i)type to (search|filter)|\bto (search|filter)\b|search…")
 """Hints that make even a start-up menu a picker."""
 _ASK_HINTS = re.compile(
@@ -426,7 +427,7 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 def _judge(region: Region, menu: Menu) -> Ask | Picker | None:
     top = region.lo
     text, row = _question_above(region, menu.first, top)
-    fresh = not _conversation(region, menu.first)
+    fresh = _fresh(region, menu)
     hints = " ".join(
         region.lines[r].strip() for r in range(menu.last + 1, min(region.hi, menu.last + 8) + 1)
     )
@@ -436,14 +437,17 @@ def _judge(region: Region, menu: Menu) -> Ask | Picker | None:
     if head and not asks:
         text, row = head, head_row
     picker = bool(_PICKERS.match(head)) or _slash(region, menu)
-    picker = picker or bool((_SEARCH if fresh else _PICKER_HINTS).search(hints))
+    picker = picker or bool(_SEARCH.search(hints))
+    picker = picker or (not fresh and not asks and bool(_CLOSE_HINTS.search(hints)))
     answers = sum(bool(_ANSWERS.match(item.label)) for item in menu.items)
     hinted = bool(_ASK_HINTS.search(hints)) or region.title_needs
     proof = tuple(sorted({menu.first, menu.last, *([row] if row is not None else [])}))
     if region.title_needs or (hinted and not picker and (asks or answers >= 2 or fresh)):
         return _generic(region, menu, text, row, proof)
-    closed = _boxed(region, menu) and answers == len(menu.items)
-    if not picker and answers >= 2 and (asks or closed):
+    boxed = _boxed(region, menu)
+    if not picker and (
+        (asks and (boxed or answers >= 2)) or (boxed and 2 <= answers == len(menu.items))
+    ):
         return _generic(region, menu, text, row, proof)
     if hinted or picker:
         return Picker(proof=proof)
@@ -453,6 +457,16 @@ def _judge(region: Region, menu: Menu) -> Ask | Picker | None:
 def _boxed(region: Region, menu: Menu) -> bool:
     """The menu stands in a box of its own: a side border beside every option."""
     return all(region.raw[item.row].lstrip()[:1] in ("│", "┃", "║") for item in menu.items)
+
+
+def _fresh(region: Region, menu: Menu) -> bool:
+    """A start-up dialog: its own top is visible, and no conversation stands above it."""
+    above = range(region.lo, menu.first)
+    whole = any(
+        not region.raw[r].strip() or is_rule(region.raw[r]) for r in list(above)[:1]
+    ) or any(is_rule(region.raw[r]) for r in above)
+    starts = menu.items[0].number in (None, 1)
+    return whole and starts and not _conversation(region, menu.first)
 
 
 def _conversation(region: Region, first: int) -> bool:
@@ -470,7 +484,7 @@ def _generic(region: Region, menu: Menu, text: str, row: int | None, proof: tupl
     above = joined(region.lines, head, menu.first - 1) if head is not None else text
     around = f"{above} {' '.join(o.label for o in options)}"
     answers = any(re.match(r"(?i)(yes|no|allow|deny|approve|reject)\b", o.label) for o in options)
-    fresh = not _conversation(region, menu.first)
+    fresh = _fresh(region, menu)
     kind: Kind = "setup" if fresh else "approval" if answers else "question"
     for known, pattern in _KINDS:
         if pattern.search(around):

@@ -139,12 +139,14 @@ class DialogRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverlayRule(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that the user opened over the conversation; never an ask."""
+    """Something that the user opened over the conversation; never an ask. `weak`: a hint only,
+    looked at after the general judgement of a menu."""
 
     id: str
     row: Pattern
     place: str = "screen"
     name: str = "menu"
+    weak: bool = False
 
 
 class FieldRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -432,7 +434,7 @@ def _value(key: str, value: Any, line: int, owner: str) -> Any:
         if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
             raise ManifestError(line, f'"{owner}": placeholder must be text or a list of texts')
         return tuple(texts)
-    flags = ("silent", "free_text", "needs_program", "every", "single")
+    flags = ("silent", "free_text", "needs_program", "every", "single", "weak")
     expected: type = int if key == "rows" else bool if key in flags else str
     if not isinstance(value, expected):
         raise ManifestError(line, f'"{owner}": {key} must be {expected.__name__}')

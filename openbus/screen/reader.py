@@ -94,13 +94,15 @@ class _AgentScreen:
         known = find_dialog(region) if region is not None else None
         if isinstance(known, Ask):
             return self._asking(known)
-        overlay = (known.name, "picker", known.proof) if known is not None else self._overlay()
+        overlay = (known.name, "picker", known.proof) if known is not None else None
+        overlay = overlay or self._overlay(weak=False)
         if overlay is None and region is not None and region.lo == 0:
             guess = judge_dialog(region)
             if isinstance(guess, Ask):
                 return self._asking(guess)
             if guess is not None:
                 overlay = (guess.name, "picker", guess.proof)
+        overlay = overlay or self._overlay(weak=True)
         activity, detail, why, mark = self._activity(overlay[0] if overlay is not None else None)
         asked = (
             activity == "idle"
@@ -203,9 +205,11 @@ class _AgentScreen:
 
     # --- overlays -------------------------------------------------------------------------------
 
-    def _overlay(self) -> tuple[str, str, tuple[int, ...]] | None:
+    def _overlay(self, *, weak: bool) -> tuple[str, str, tuple[int, ...]] | None:
         composer = self.composer
         for rule in self.manifest.overlays:
+            if rule.weak != weak:
+                continue
             if rule.place == "composer":
                 rows: Sequence[int] = (
                     range(composer.top, composer.bottom + 1) if composer is not None else ()
