@@ -74,6 +74,24 @@ def fetch_panes(folder: Path | None = None) -> list[PaneState] | None:
         connection.close()
 
 
+def fetch_json(path: str, folder: Path | None = None) -> Any:
+    """The decoded answer of the running service to this path; None when no service is running.
+    Raises `ServiceError`."""
+    running = find(folder)
+    if running is None:
+        return None
+    connection = _LocalConnection(running.socket, TIMEOUT)
+    try:
+        body = _get(connection, running, path, {})
+        return None if body is None else msgspec.json.decode(body.read())
+    except (OSError, http.client.HTTPException, msgspec.DecodeError) as error:
+        raise ServiceError(
+            f"the service (pid {running.pid}) does not answer: {error}; restart it"
+        ) from error
+    finally:
+        connection.close()
+
+
 def stream(
     query: Mapping[str, str], folder: Path | None = None, heartbeat: int = 15
 ) -> Iterator[ServerSent | None] | None:

@@ -63,6 +63,15 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     timeout: float = 10.0
 
 
+class Codex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Codex's own servers as evidence, only when `evidence` is set. `homes` are the Codex homes
+    whose server may be connected to, `sockets` further server sockets by path."""
+
+    evidence: bool = False
+    homes: tuple[str, ...] = ("~/.codex",)
+    sockets: tuple[str, ...] = ()
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that can be set."""
 
@@ -70,6 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     readers: Readers = Readers()
     service: Service = Service()
     hook: Hook = Hook()
+    codex: Codex = Codex()
 
 
 def config_dir(environ: Mapping[str, str] = os.environ) -> Path:

@@ -173,12 +173,14 @@ class PaneView(msgspec.Struct, frozen=True, kw_only=True):
 class SourceReport(msgspec.Struct, frozen=True, kw_only=True):
     """A source's account of itself, for `openbus shadow`, `/api/shadow` and metrics.
 
-    `health` counts endpoints by health, `detail` is source-specific and holds no native text.
+    `health` counts endpoints by health, `verdicts` panes by binding, `counters` whatever the source
+    counts (what, then kind); `detail` is source-specific. None of it holds native text.
     """
 
     source: str
-    enabled: bool
     health: Mapping[str, int]
+    verdicts: Mapping[str, int]
+    counters: Mapping[str, Mapping[str, float]]
     detail: Mapping[str, Any]
 
 

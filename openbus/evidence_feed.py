@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from openbus.evidence import EvidenceSource, PaneView
+from openbus.evidence import EvidenceSource, PaneView, SourceReport
 from openbus.model import Capture, PaneState
 from openbus.screen.grid import parse
 
@@ -55,6 +55,10 @@ class EvidenceFeed:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    def reports(self) -> list[SourceReport]:
+        """Every source's account of itself."""
+        return [source.report(self._now()) for source in self.sources]
 
     def hand_over(self) -> None:
         """Give every source its panes, once."""

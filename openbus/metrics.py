@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
@@ -13,6 +13,8 @@ from prometheus_client.core import (
     Metric,
 )
 
+from openbus.evidence import SourceReport
+from openbus.evidence_metrics import EvidenceMetrics
 from openbus.stats import BUCKETS
 from openbus.watcher import Watcher
 
@@ -20,10 +22,14 @@ from openbus.watcher import Watcher
 class Metrics:
     """One registry per service, so that tests and several services in a process do not meet."""
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(
+        self, watcher: Watcher, evidence: Callable[[], Sequence[SourceReport]] | None = None
+    ) -> None:
         self._watcher = watcher
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
+        if evidence is not None:
+            self._registry.register(EvidenceMetrics(evidence))
         ProcessCollector(registry=self._registry)
 
     def text(self) -> bytes:

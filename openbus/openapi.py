@@ -85,6 +85,12 @@ def document(version: str) -> dict[str, Any]:
                 }
             },
             "/api/events": {"get": events},
+            "/api/shadow": {
+                "get": {
+                    "summary": "Native evidence against the terminal, as counted in shadow",
+                    "responses": {**_ok({"type": "object"}), **_troubles(trouble, 401)},
+                }
+            },
             "/metrics": {
                 "get": {
                     "summary": "Prometheus text",

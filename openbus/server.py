@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import resources
 from ipaddress import ip_address
 from typing import Any
@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from openbus import __version__
 from openbus.bus import Bus, Filter
+from openbus.evidence import SourceReport
 from openbus.model import Capture, PaneState
 from openbus.openapi import document
 from openbus.screen.grid import parse
@@ -53,13 +54,15 @@ _METHODS = ["GET", "HEAD", "OPTIONS"]
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """What the API serves from. `fresh` gives a state the clocks of now, `capture` the last screen
-    of a pane, `metrics` the Prometheus text, `healthy` whether the watcher lives."""
+    of a pane, `metrics` the Prometheus text, `healthy` whether the watcher lives, `evidence` what
+    the evidence sources count."""
 
     bus: Bus
     fresh: Callable[[PaneState], PaneState]
     capture: Callable[[str], Capture | None]
     metrics: Callable[[], bytes]
     healthy: Callable[[], bool]
+    evidence: Callable[[], Sequence[SourceReport]] = tuple
 
 
 def problem(status: int, title: str, detail: str | None = None) -> Response:
@@ -84,6 +87,7 @@ def application(source: Source, token: str | None, hosts: frozenset[str]) -> ASG
         Route("/api/panes/{key}", api.pane, methods=_METHODS),
         Route("/api/panes/{key}/screen", api.screen, methods=_METHODS),
         Route("/api/events", api.events, methods=_METHODS),
+        Route("/api/shadow", api.shadow, methods=_METHODS),
         *(Route(path, _page(*page), methods=_METHODS) for path, page in _PAGES.items()),
     ]
     app = Starlette(
@@ -236,6 +240,9 @@ class _Api:
             raise HTTPException(422, "heartbeat is a number of seconds from 1 to 60")
         since = request.headers.get("last-event-id") or request.query_params.get("last_event_id")
         return EventStream(self._source.bus, wanted, since, float(beat), request.method == "HEAD")
+
+    async def shadow(self, request: Request) -> Response:
+        return _json({"sources": self._source.evidence()})
 
     def _state(self, request: Request) -> PaneState:
         state = self._source.bus.state(request.path_params["key"])

@@ -24,6 +24,8 @@ from openbus import __version__
 from openbus.bus import Bus
 from openbus.classify import classify
 from openbus.config import Settings, manifest_dir
+from openbus.evidence_feed import EvidenceFeed
+from openbus.evidence_sources import enabled, notice
 from openbus.hook import Hook
 from openbus.listen import ListenError, bind, bind_local, is_loopback, parse_address
 from openbus.metrics import Metrics
@@ -79,6 +81,12 @@ class Service:
             ignore=tmux.ignore,
         )
         self.watcher = Watcher(plan, self.pipeline, self.bus, tell=self._tell)
+        self.evidence = EvidenceFeed(
+            enabled(settings, host, self.watcher.clock.now),
+            lambda: self.bus.states,
+            self.watcher.capture,
+            self.watcher.clock.now,
+        )
         self._watching: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -96,6 +104,8 @@ class Service:
             serving = asyncio.create_task(web.serve(sockets=sockets))
             self._watching = asyncio.create_task(self.watcher.run())
             helpers = [asyncio.create_task(self._keep_memory())]
+            if self.evidence.sources:
+                helpers.append(asyncio.create_task(self.evidence.run()))
             if self._settings.hook.command:
                 hook = Hook(
                     self._settings.hook.command, self._settings.hook.timeout, self._log.warning
@@ -144,13 +154,14 @@ class Service:
         return sockets, url
 
     def _source(self) -> Source:
-        metrics = Metrics(self.watcher)
+        metrics = Metrics(self.watcher, self.evidence.reports)
         return Source(
             bus=self.bus,
             fresh=self.pipeline.push.fresh,
             capture=self.watcher.capture,
             metrics=metrics.text,
             healthy=lambda: self._watching is not None and not self._watching.done(),
+            evidence=self.evidence.reports,
         )
 
     def _greet(self, url: str | None, token: str | None) -> None:
@@ -158,6 +169,8 @@ class Service:
             self._say(f"OpenBus is up: {url}{f'?token={token}' if token else ''}")
         else:
             self._say("OpenBus is up, without a web page; `openbus ls` and `openbus watch` ask it")
+        if (text := notice(self._settings)) is not None:
+            self._say(text)
         self._log.info("started", version=__version__, pid=os.getpid(), web=url is not None)
 
     async def _end(

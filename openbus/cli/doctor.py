@@ -25,10 +25,14 @@ def doctor(
 
     Exit status 0 when everything was looked at, whatever was found.
     """
-    tmux = options.settings(socket_name, socket_path).tmux
+    from openbus.codex.doctor import check_codex
+
+    settings = options.settings(socket_name, socket_path)
+    tmux, codex = settings.tmux, settings.codex
     checks = asyncio.run(
         diagnose(tmux.socket_names, tmux.socket_paths, state_dir=state_dir(), binary=tmux.binary)
     )
+    checks += check_codex(codex.evidence, codex.homes)
     if as_json:
         output.print_json(checks)
         return

@@ -34,6 +34,13 @@ def up(
         bool, typer.Option("--no-token", help="No token; only for loopback addresses.")
     ] = False,
     json_log: Annotated[bool, typer.Option("--json-log", help="Log lines as JSON.")] = False,
+    codex_evidence: Annotated[
+        bool,
+        typer.Option(
+            "--codex-evidence",
+            help="Compare with Codex's own server, read-only (docs/native-evidence.md).",
+        ),
+    ] = False,
 ) -> None:
     """Run the service: watch tmux, publish states, serve them. Ctrl-C ends it.
 
@@ -53,7 +60,9 @@ def up(
         web=service.web and not no_web,
         token=service.token and not no_token,
     )
-    settings = msgspec.structs.replace(settings, service=service)
+    codex = settings.codex
+    codex = msgspec.structs.replace(codex, evidence=codex.evidence or codex_evidence)
+    settings = msgspec.structs.replace(settings, service=service, codex=codex)
     try:
         start(settings, state_dir(), logs.configure(json_log), _say)
     except (StartError, StateError) as error:

@@ -335,13 +335,26 @@ class CodexSource:
             "bindings": [self._row(key, seat) for key, seat in sorted(self._seats.items())],
             "failures": dict(self._failures),
         }
-        health = Counter(link.health for link in self._links)
+        health = Counter(str(link.health) for link in self._links)
         return SourceReport(
             source=NAME,
-            enabled=True,
-            health={str(name): count for name, count in health.items()},
+            health=health,
+            verdicts={str(verdict): count for verdict, count in verdicts.items()},
+            counters=self._counters(detail["servers"]),
             detail=detail,
         )
+
+    def _counters(self, servers: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+        counted = {
+            name: sum((Counter(server[name]) for server in servers), Counter[str]())
+            for name in ("requests", "dropped", "troubles")
+        }
+        found: dict[str, dict[str, float]] = {name: dict(c) for name, c in counted.items()}
+        found["episodes"] = dict(self._shadow.episodes)
+        found["compared_seconds"] = {
+            kind: ms / 1000 for kind, ms in self._shadow.milliseconds.items()
+        }
+        return found
 
     def _row(self, key: str, seat: _Seat) -> dict[str, Any]:
         """One pane, with thread ids cut to their last characters."""
