@@ -140,6 +140,7 @@ def test_a_dialog_that_no_rule_knows_still_needs_you() -> None:
     reading = classify(
         running(
             "codex",
+            "",
             "  Widgets need review",
             "  One widget is new.",
             "",
