@@ -57,16 +57,19 @@ async def capture(conn: Connection, ids: Iterable[str]) -> dict[str, Captured]:
     if not wanted:
         return {}
     nonce = new_nonce()
-    meta = record_format(nonce, "M", _META, _META_TEXTS)
+    # For a pane that is gone `display-message` still runs, on nothing. The condition keeps it from
+    # looking: `#{window_activity}` of no window ends a 3.2a server (seen with 3.2a built from
+    # source, 2026-11-30; 3.3a and later print nothing).
+    there = record_format(nonce, "M", _META, _META_TEXTS)
+    meta = f"#{{?pane_id,{there},{record_format(nonce, 'V', ())}}}"
     commands = []
     for pane_id in wanted:
         commands.append(f"capture-pane -p -e -t {pane_id}")
         commands.append(f"display-message -p -t {pane_id} '{meta}'")
     output = await conn.run(commands)
     captures = {}
-    for record in records(output.stdout, nonce, {"M": len(_META_TEXTS)}):
-        # For a pane that is gone `display-message` still prints, with empty fields.
-        if is_pane_id(record.words[0]):
+    for record in records(output.stdout, nonce, {"M": len(_META_TEXTS), "V": 0}):
+        if record.tag == "M":
             captured = _captured(record)
             captures[captured.id] = captured
     return captures
