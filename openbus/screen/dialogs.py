@@ -154,9 +154,24 @@ def _line_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask |
             continue
         if rule.heading is not None and _above(region, rule.heading, row) is None:
             return None
-        text = _group(match)
-        return _ask(region, rule, text, None, (first, row), (first, row), _inline(match))
+        if "q" in match.groupdict():
+            text = _group(match)
+            return _ask(region, rule, text, None, (first, row), (first, row), _inline(match))
+        return _notice(region, rule, first)
     return None
+
+
+def _notice(region: Region, rule: DialogRule, row: int) -> Ask | None:
+    """Text below a rule that only waits for a key: no option in it, its first paragraph asks."""
+    top = next((r for r in range(row - 1, region.lo - 1, -1) if is_rule(region.raw[r])), None)
+    if top is None:
+        return None
+    inside = [r for r in range(top + 1, row) if region.lines[r].strip()]
+    cursors = region.manifest.glyphs.cursor
+    if not inside or any(region.lines[r].lstrip()[:1] in cursors for r in inside):
+        return None
+    text = _wrapped(region, inside[0], row)
+    return _ask(region, rule, text, None, (inside[0], row), (inside[0], row))
 
 
 def _inline(match: re.Match[str]) -> tuple[Option, ...]:
