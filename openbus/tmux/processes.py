@@ -46,8 +46,10 @@ class ProcessTable:
         self._proc = proc
         self._entries = {entry.pid: entry for entry in entries}
         self._children: dict[int, list[Entry]] = {}
+        self._on_terminal: dict[int, list[Entry]] = {}
         for entry in self._entries.values():
             self._children.setdefault(entry.parent, []).append(entry)
+            self._on_terminal.setdefault(entry.tty, []).append(entry)
 
     @classmethod
     def take(cls, proc: Path = Path("/proc")) -> ProcessTable:
@@ -105,9 +107,8 @@ class ProcessTable:
             return []
         return [
             entry
-            for entry in self._entries.values()
-            if entry.tty == device
-            and entry.pid != root.pid
+            for entry in self._on_terminal.get(device, ())
+            if entry.pid != root.pid
             and getattr(self._entries.get(entry.parent), "tty", 0) != device
         ]
 
