@@ -104,16 +104,19 @@ class Client:
 
     async def ask(self, frame: str) -> Event | Expired:
         """Send one request frame of the protocol and wait for its answer or its time-out."""
-        self._answer = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+        self._answer = answer
         try:
             await self._send(frame)
             async with asyncio.timeout(REQUEST_TIMEOUT):
-                return await self._answer
+                return await answer
         except TimeoutError:
             expired = self.protocol.abandon()
             return expired[0] if expired else Expired(method="", thread=None)
         finally:
             self._answer = None
+            if answer.done() and not answer.cancelled():
+                answer.exception()  # seen, also when sending failed first
 
     def check(self) -> None:
         """Raise `ClientError` when the connection has ended."""

@@ -153,10 +153,22 @@ def test_a_visible_thread_id_binds_exactly(make_lab: MakeLab, show_id: str) -> N
     assert found.snapshot is not None and found.snapshot.server_version == lab.version
 
 
-def test_without_a_visible_id_nothing_is_bound(make_lab: MakeLab) -> None:
+def test_without_a_visible_id_nothing_is_bound_and_the_candidate_is_right(
+    make_lab: MakeLab,
+) -> None:
+    """The first TUI starts the daemon, which takes its time; the second one's thread is born with
+    it."""
     lab = make_lab()
-    pane = started(lab)
-    (truth,) = threads(lab)
+    first = time.monotonic()
+    started(lab)
+    time.sleep(max(0.0, 12.0 - (time.monotonic() - first)))
+    pane = lab.start()
+    lab.wait_for(pane, "GPT-5.5", 90.0)
+    time.sleep(1.0)
+    lab.say(pane, "planted second")
+    lab.wait_for(pane, "You said: planted second")
+    until(lambda: len(threads(lab)) == 2, 20.0, "a second thread")
+    truth = threads(lab)[1]
     with Observer((str(lab.home),)) as observer:
 
         def decided(found: Found) -> bool:
