@@ -13,6 +13,7 @@ from openbus.cli.output import report
 from openbus.config import Settings, manifest_dir
 from openbus.model import Capture, Pane, PaneState, Reading
 from openbus.screen.manifest import Library, load_library
+from openbus.server_watch import Plan
 from openbus.snapshot import state_of
 from openbus.sweep import sweep
 
@@ -34,7 +35,8 @@ def library(settings: Settings) -> Library:
 
 
 def look(settings: Settings, manifests: Library) -> list[Seen]:
-    """Every pane of every server that answered; the other servers are named on stderr.
+    """Every pane of every server that answered, but those that the settings say to ignore; servers
+    that did not answer are named on stderr.
 
     Raises `CommandError` when no server answered.
     """
@@ -46,7 +48,12 @@ def look(settings: Settings, manifests: Library) -> list[Seen]:
         raise CommandError(*(_line(i, problem.text) for i, problem in enumerate(found.problems)))
     report(problem.text for problem in found.problems)
     now = time.time_ns() // 1_000_000
-    return [_seen(pane, capture, manifests, now) for pane, capture in found.panes]
+    plan = Plan(host="", ignore=tmux.ignore)
+    return [
+        _seen(pane, capture, manifests, now)
+        for pane, capture in found.panes
+        if not plan.ignores(pane)
+    ]
 
 
 def _line(index: int, line: str) -> str:

@@ -130,6 +130,11 @@ def test_ls_filters(asking: Cli) -> None:
     assert len(asking.json("ls", "--json", "--socket-path", str(socket))) == 2
 
 
+def test_ls_leaves_out_what_the_settings_ignore(asking: Cli) -> None:
+    asking.environ["OPENBUS_TMUX_IGNORE"] = "main:*.1, nothing-else"
+    assert [state["pane"]["index"] for state in asking.json("ls", "--json")] == [0]
+
+
 def test_ls_without_any_server_fails_in_one_line(cli: Cli) -> None:
     done = cli("ls", "--json")
     assert done.returncode == 1
