@@ -2,8 +2,8 @@
 
 Run it as `python -m evals bench tmux [--panes 160] [--rounds 5] [--no-naive] [--json]`. It starts
 a tmux server of its own with panes of 120x40, each showing a recorded agent screen, and ends it
-after. The loops beside it ask tmux once per pane: `tmux capture-pane` by subprocess, and libtmux. Times
-depend on the machine: compare them with the calibration loop and with each other.
+after. The loops beside it ask tmux once per pane: `tmux capture-pane` by subprocess, and libtmux.
+Times depend on the machine: compare them with the calibration loop and with each other.
 """
 
 from __future__ import annotations

@@ -23,6 +23,11 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     answered: int = 0
 
+    def __repr__(self) -> str:
+        """Counts only: screens belong in no log, and `asyncio.run` writes out its result's repr
+        on the way out (30 ms for 160 screens, Python 3.11)."""
+        return f"Sweep({len(self.panes)} panes, {len(self.problems)} problems)"
+
 
 async def sweep(
     socket_names: Sequence[str] = (),
