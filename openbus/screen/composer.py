@@ -15,7 +15,7 @@ import msgspec
 
 from openbus.model import Cursor
 from openbus.screen.grid import Screen
-from openbus.screen.manifest import ComposerRule, Manifest
+from openbus.screen.rules import ComposerRule, Manifest
 from openbus.screen.text import main_column
 
 MAX_DRAFT_ROWS = 40

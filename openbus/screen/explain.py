@@ -13,8 +13,9 @@ from openbus.model import Capture, Program, Reading
 from openbus.screen.composer import Composer, find_composer
 from openbus.screen.grid import Screen, parse
 from openbus.screen.identify import identify
-from openbus.screen.manifest import DialogRule, Library, Manifest
+from openbus.screen.manifest import Library
 from openbus.screen.reader import read
+from openbus.screen.rules import DialogRule, Manifest
 from openbus.screen.text import main_column, unframe
 
 MAX_ROWS = 6

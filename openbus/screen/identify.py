@@ -15,7 +15,8 @@ from pathlib import PurePosixPath
 import msgspec
 
 from openbus.model import Capture, Process, Program
-from openbus.screen.manifest import Library, Manifest
+from openbus.screen.manifest import Library
+from openbus.screen.rules import Manifest
 
 SHELL = "shell"
 _INTERPRETERS = re.compile(r"^(node|nodejs|bun|deno|python[\d.]*|ruby|uv|npx|pnpm|npm)$")

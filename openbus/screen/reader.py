@@ -14,10 +14,13 @@ import msgspec
 
 from openbus.model import Activity, Capture, Program, Reading, Why
 from openbus.screen.composer import Composer, find_composer
-from openbus.screen.dialogs import Ask, Region, find_dialog, judge_dialog
+from openbus.screen.dialogs import find_dialog
 from openbus.screen.grid import Row, Screen, is_red
 from openbus.screen.identify import Identity
-from openbus.screen.manifest import WORKING_MEANINGS, Manifest, MarkRule
+from openbus.screen.judge import judge_dialog
+from openbus.screen.labels import labelled
+from openbus.screen.region import Ask, Region
+from openbus.screen.rules import WORKING_MEANINGS, Manifest, MarkRule
 from openbus.screen.terminal import read_terminal
 from openbus.screen.text import is_rule, joined, main_column, unframe
 
@@ -131,6 +134,10 @@ class _AgentScreen:
                 why=tuple(reasons),
             )
         )
+
+    def _labelled(self, reading: Reading) -> Reading:
+        title = self.capture.title
+        return labelled(reading, self.raw, self.composer, self.manifest, title)
 
     # --- asks -----------------------------------------------------------------------------------
 
@@ -369,29 +376,6 @@ class _AgentScreen:
             if not reply or head in reply:
                 return True
         return False
-
-    def _labelled(self, reading: Reading) -> Reading:
-        """Add title and model as far as they are visible."""
-        title = model = None
-        rule = self.manifest.title.text
-        if rule is not None and self.program.via == "process":
-            match = rule.search(self.capture.title.strip())
-            title = match.group("title").strip() if match else None
-        for label in self.manifest.fields:
-            rows: Sequence[int] = range(len(self.raw))
-            if label.place == "footer":
-                if self.composer is None:
-                    continue
-                rows = range(self.composer.top, len(self.raw))
-            for row in rows:
-                match = label.row.search(self.raw[row])
-                if match is None:
-                    continue
-                if label.name == "model" and model is None:
-                    model = match.group("value").strip()
-                if label.name == "title" and title is None:
-                    title = match.group("value").strip()
-        return msgspec.structs.replace(reading, title=title or None, model=model or None)
 
 
 def _mark(rule: MarkRule, row: int, match: re.Match[str]) -> Mark:

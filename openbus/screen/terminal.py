@@ -13,10 +13,11 @@ from collections.abc import Sequence
 import msgspec
 
 from openbus.model import Activity, Capture, Option, Process, Question, WaitingOn
-from openbus.screen.dialogs import Ask, Region, judge_dialog
 from openbus.screen.grid import Screen
 from openbus.screen.identify import Identity, name_of
-from openbus.screen.manifest import DialogRule, Manifest
+from openbus.screen.judge import judge_dialog
+from openbus.screen.region import Ask, Region
+from openbus.screen.rules import DialogRule, Manifest
 from openbus.screen.text import squash, unframe
 
 _PROMPT = re.compile(r"^.{0,120}?[$#%❯➜»λ›>](\s|$)|^[$#%❯➜»λ›>]")
