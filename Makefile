@@ -1,12 +1,12 @@
 # `make run` and `make test` need nothing but this checkout; see docs/install.md.
 
-.PHONY: help setup run test lint types evals bench lab lock clean
+.PHONY: help setup run test lint types evals accuracy bench lab lock clean
 
 VENV := .venv/bin
 export PYTHON
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install what is missing (tmux, .venv).
 	@sh scripts/setup
@@ -24,6 +24,10 @@ lint: setup ## Style and types.
 evals: setup ## How well screens are read: corpus, synthetic screens, mutations.
 	$(VENV)/python -m evals run --jobs 2 --failures --corpus evals/corpus \
 	  --corpus evals/corpus-synthetic --mutations
+
+accuracy: setup ## Write docs/accuracy.md anew.
+	$(VENV)/python -m evals run --jobs 2 --markdown --corpus evals/corpus \
+	  --corpus evals/corpus-synthetic > docs/accuracy.md
 
 bench: setup ## How fast it is, beside a calibration loop.
 	$(VENV)/python -m evals bench reading

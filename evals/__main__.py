@@ -29,6 +29,9 @@ def run_command(
     context: Annotated[str, typer.Option(help="What it gets beside the screen.")] = "none",
     repeat: Annotated[int, typer.Option(min=1, help="Read each screen N times.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="The tables as `docs/accuracy.md` has them.")
+    ] = False,
     failures: Annotated[bool, typer.Option(help="List every field read differently.")] = False,
     only: Annotated[str | None, typer.Option(help="Only files whose path matches GLOB.")] = None,
     mutations: Annotated[
@@ -60,6 +63,8 @@ def run_command(
         print(f"evals: {problem}", file=sys.stderr)
     if as_json:
         print(json.dumps(report.as_json(outcome), ensure_ascii=False))
+    elif as_markdown:
+        print(report.as_markdown(outcome), end="")
     else:
         # A pipe has no width of its own; the tables need about 110 columns.
         width = None if sys.stdout.isatty() else 120

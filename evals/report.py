@@ -124,6 +124,46 @@ def write_human(outcome: Outcome, console: Console, failures: bool) -> None:
         )
 
 
+def as_markdown(outcome: Outcome) -> str:
+    """The page `docs/accuracy.md`: the tables of the report, without anything that is not steady
+    from run to run (times)."""
+    report = as_json(outcome)
+    lookalikes = report["lookalikes"]
+    parts = [
+        "# Measured accuracy",
+        "",
+        "Made by `make accuracy` from [the corpus](corpus.md); a share of nothing is a dash. The",
+        "shipped rules were written with these screens in view: the figures say that they are read",
+        "right at every width, not how well the rules carry over to versions nobody has captured.",
+        "",
+        *_markdown_table("program and version", report["by"], report),
+        *_markdown_table("width", report["by_width"]),
+        *_markdown_table("kind of ask", report["by_kind"]),
+        f"Look-alikes: {lookalikes['n']} screens, {len(lookalikes['alarms'])} alarms. "
+        f"Fields read differently: {len(report['failures'])}.",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _markdown_table(title: str, groups: dict[str, Any], total: Any = None) -> list[str]:
+    names = {
+        "activity": "activity_accuracy",
+        "kind": "kind_accuracy",
+        "question": "question_exact",
+        "options": "options_exact",
+        "program": "program_accuracy",
+    }
+    heads = [title, "screens", "asks", "needs-you precision", "recall", *names]
+    lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
+    for name, row in [*groups.items(), *([("all", total)] if total else [])]:
+        needs = row["needs_you"]
+        cells = [name, str(row["n"]), str(needs["tp"] + needs["fn"])]
+        cells += [_figure(needs["precision"]), _figure(needs["recall"])]
+        cells += [_figure(row[key]) for key in names.values()]
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
 def _group_table(title: str, groups: dict[str, Any], total: Any = None) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(title)

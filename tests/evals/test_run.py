@@ -127,6 +127,14 @@ def test_the_tables_are_for_people(small: Path) -> None:
     assert "Look-alikes: 1 screens, 0 alarms" in result.stdout
 
 
+def test_the_page_about_accuracy_is_made_by_the_runner(small: Path) -> None:
+    result = CliRunner().invoke(app, ["run", "--markdown", "--corpus", str(small)])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("# Measured accuracy")
+    assert "| codex/0.171.0 | 2 | 1 | 1.0000 | 1.0000 |" in result.stdout
+    assert "Look-alikes: 1 screens, 0 alarms." in result.stdout
+
+
 def test_an_unknown_benchmark_lists_those_there_are() -> None:
     result = CliRunner().invoke(app, ["bench", "everything"])
     assert result.exit_code == 2
