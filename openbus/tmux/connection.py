@@ -114,7 +114,7 @@ class Connection:
         return status, bytes(request.printed[1]), bytes(request.printed[2])
 
     async def _fail(self, complaints: Sequence[str]) -> None:
-        """Turn what tmux printed into the error that says it best (messages of 3.2a to 3.6)."""
+        """Turn what tmux printed into the error that says it best (messages of 3.2a to 3.7c)."""
         text = complaints[0] if complaints else ""
         if text.startswith("no server running"):
             raise SocketStale(self.socket)

@@ -86,7 +86,7 @@ class ServerSilent(TmuxError):
     def __init__(self, socket: str, seconds: float) -> None:
         super().__init__(
             f"the tmux server at {socket} did not answer within {seconds:.3g} s: "
-            "it is stopped or overloaded",
+            "it is stopped, overloaded or older than 3.2a",
             "find its process (`pgrep -a tmux`) and resume (`kill -CONT PID`) or end it",
             socket,
         )

@@ -2,7 +2,7 @@
 
 Sockets live in `$TMUX_TMPDIR/tmux-UID` (`/tmp` without the variable); `-L` names one there, `-S`
 gives any path, `$TMUX` names the one we run in. A socket that is listened to is connected to and
-closed at once, which tmux takes as a client that left (tried on 3.2a to 3.6).
+closed at once, which tmux takes as a client that left (tried on 3.2a to 3.7c).
 """
 
 from __future__ import annotations
