@@ -22,6 +22,18 @@ from agent_history.records import Call, RunningTool, ToolTotal
 
 # Inputs up to this size are kept as they were and looked into when somebody asks.
 KEPT_INPUT = 4_096
+MAX_ITEMS = 16
+
+
+def shortened(value: object) -> object:
+    """A JSON value with its texts cut and its lists short: bounded, whatever a call brings."""
+    if isinstance(value, str):
+        return cut(value, LONG_TEXT)
+    if isinstance(value, list):
+        return [shortened(item) for item in value[:MAX_ITEMS]]
+    if isinstance(value, dict):
+        return {key: shortened(item) for key, item in list(value.items())[:MAX_ITEMS]}
+    return value
 
 
 class CallState(msgspec.Struct):
@@ -85,14 +97,9 @@ class Calls:
                 state.command = command[:KEPT_INPUT]
         state.target = target_of(arguments, "")
         small = {
-            key: cut(value, LONG_TEXT) if isinstance(value, str) else value
-            for key, value in arguments.items()
-            if key not in CONTENT_KEYS
+            key: shortened(value) for key, value in arguments.items() if key not in CONTENT_KEYS
         }
-        kept = msgspec.json.encode(small)
-        if len(kept) > 2 * KEPT_INPUT:
-            kept = msgspec.json.encode({k: v for k, v in small.items() if isinstance(v, str)})
-        state.input = kept[: 16 * KEPT_INPUT]
+        state.input = msgspec.json.encode(small)
 
     def end(
         self, call: str, at: int, error: bool | None, error_text: str | None = None

@@ -197,7 +197,7 @@ def _kind_of_step(words: list[str]) -> str:
     if name == "sort":
         return EXECUTE if _has_option(rest, "o", "--output") else READ
     if name == "uniq":
-        return EXECUTE if sum(not word.startswith("-") for word in rest) > 1 else READ
+        return EXECUTE if sum(word[:1] != "-" or word == "-" for word in rest) > 1 else READ
     if name in ("less", "more"):
         writes = _has_option(rest, "o", "--log-file") or _has_option(rest, "O", "--LOG-FILE")
         return EXECUTE if writes else READ
@@ -207,9 +207,11 @@ def _kind_of_step(words: list[str]) -> str:
         _has_option(rest, "x", "--exec") or _has_option(rest, "X", "--exec-batch")
     ):
         return EXECUTE
-    if name == "rg" and any(word.startswith("--pre") for word in rest):
+    if name == "rg" and any(word.startswith(("--pre", "--hostname-bin")) for word in rest):
         return EXECUTE
     if name == "tree" and any(word == "-o" or word.startswith("-o") for word in rest):
+        return EXECUTE
+    if name == "bat" and any(word.startswith("--pager") for word in rest):
         return EXECUTE
     if name in ("cut", "tr", "column") or name in _READ_COMMANDS:
         return READ
@@ -240,7 +242,8 @@ def _git(words: list[str]) -> str:
         else:
             break
     rest = words[index:]
-    if not rest or any(word.startswith("--output") or word == "--ext-diff" for word in rest):
+    runs = ("--output", "--ext-diff", "--open-files-in-pager", "-O")
+    if not rest or any(word.startswith(runs) for word in rest):
         return EXECUTE
     return _GIT.get(rest[0], EXECUTE)
 

@@ -259,11 +259,12 @@ def limit_of(fold: ClaudeFold) -> int:
 def session_cost(fold: ClaudeFold, agents: list[Agent], totals: Totals) -> float | None:
     """List price of every reply, subagents included, each reply once."""
     if fold.usage.models == totals.models:
-        models = merged([fold.usage, fold.side, *(agent.fold.usage for agent in agents)])
+        main, side = fold.usage, fold.side
     else:
-        books = [UsageBook() for _ in (0, 1)]
-        books[0].models, books[1].models = totals.models, totals.side
-        models = merged([*books, *(agent.fold.usage for agent in agents)])
+        # Totals of an earlier run: the replies behind them are not in memory.
+        main, side = UsageBook(), UsageBook()
+        main.models, side.models = totals.models, totals.side
+    models = merged(main, [side, *(agent.fold.usage for agent in agents)])
     return total_cost(models, fold.recorded_cost)
 
 

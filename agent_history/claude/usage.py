@@ -150,15 +150,20 @@ def total_tokens(models: dict[str, ModelTotal]) -> Tokens | None:
     )
 
 
-def merged(books: Iterable[UsageBook]) -> dict[str, ModelTotal]:
-    """Totals over several transcripts of one session, a reply found in two of them counted once."""
+def merged(main: UsageBook, others: Iterable[UsageBook]) -> dict[str, ModelTotal]:
+    """Totals over a session and its side chains, a reply found in two of them counted once.
+
+    A side question's log repeats messages of its parent under another request id: what the main
+    thread has under the same message id is not the side chain's.
+    """
     seen: set[tuple[str, str | None]] = set()
+    own = {message for message, _ in main.replies}
     out: dict[str, ModelTotal] = {}
-    for book in books:
+    for book in (main, *others):
         keyless = {model: copy_of(total) for model, total in book.models.items()}
         for key, reply in book.replies.items():
             keyless[reply.model].add(reply, -1)
-            if key in seen:
+            if key in seen or (book is not main and key[0] in own):
                 continue
             seen.add(key)
             out.setdefault(reply.model, ModelTotal()).add(reply)

@@ -52,8 +52,10 @@ class TokenBook:
             and total.output_tokens >= before.output_tokens
             and total.cached_input_tokens >= before.cached_input_tokens
         )
-        # A counter that fell began anew: only what the last reply used is known to be new.
-        step = _minus(total, before) if grown else (last or total)
+        # A counter that fell began anew, and one that begins high was carried over from a file
+        # that is not here: only what the last reply used is known to be new.
+        known = grown and (before.total_tokens > 0 or last is None)
+        step = _minus(total, before) if known else (last or total)
         self.before = total
         booked = self.models.get(model)
         if booked is None:
