@@ -12,6 +12,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -257,8 +258,16 @@ def start(settings: Settings, folder: Path, log: BoundLogger, say: Callable[[str
     Raises `StartError` or `openbus.state.StateError`, each one line.
     """
     check(settings)
+    _wait_for_children_without_threads()
     with StateFolder(folder) as state:
         asyncio.run(_run(settings, state, log, say))
+
+
+def _wait_for_children_without_threads() -> None:
+    """Each request to tmux is a process. Python 3.11 waits for it with a thread of its own, which
+    costs as much as the rest of the request; later versions do this by themselves."""
+    if sys.version_info < (3, 12) and hasattr(os, "pidfd_open"):
+        asyncio.get_event_loop_policy().set_child_watcher(asyncio.PidfdChildWatcher())
 
 
 async def _run(
