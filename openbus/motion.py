@@ -12,7 +12,7 @@ from openbus.fingerprint import still, still_row
 from openbus.model import Capture
 from openbus.screen.composer import find_composer
 from openbus.screen.grid import Memo, parse
-from openbus.screen.manifest import Manifest
+from openbus.screen.rules import Manifest
 
 GROWTH_MS = 8000
 """How long a body counts as growing that went on growing when the busy mark went: models pause in
