@@ -15,7 +15,8 @@ from openbus.model import Capture, Pane, Reading, Why
 from openbus.motion import Motion
 from openbus.push import Sighting
 from openbus.screen.grid import Memo
-from openbus.screen.manifest import Library, Manifest
+from openbus.screen.manifest import Library
+from openbus.screen.rules import Manifest
 
 Read = Callable[[Capture, Memo], Reading]
 """A reader: `classify` with its manifests. The memo keeps parsed rows from frame to frame."""
