@@ -16,6 +16,7 @@ from agent_history.claude.usage import (
     total_cost,
     total_tokens,
 )
+from agent_history.context import ContextSample
 from agent_history.fields import (
     HALF_HOUR_MS,
     first_line,
@@ -227,7 +228,7 @@ def session(
         tool=newest_tool(fold) if running else None,
         tokens=tokens,
         context=Context(used=used, limit=limit_of(fold)) if used is not None else None,
-        context_history=fold.sample.values(used),
+        context_history=ContextSample.from_state(totals.sample).values(used),
         cost_usd=session_cost(fold, agents, totals),
         lines=Lines(added=totals.added, removed=totals.removed),
         plan=fold.plan.progress(options.ticks),

@@ -45,7 +45,7 @@ from agent_history.redact import excerpt
 QUESTION_TOOL = "request_user_input"
 PERMISSION_TOOL = "request_permissions"
 PLAN_NEEDLES = (b'"update_plan"',)
-NO_USAGE = Usage()
+SAME_MOMENT_MS = 100
 
 
 class CodexFold:
@@ -94,6 +94,7 @@ class CodexFold:
         self.unknown: dict[str, int] = {}
         self._replay = Replay()
         self._fork_model = ""
+        self._prompt_side = ""
         self._events: dict[str, Callable[[Payload, int], None]] = {
             "token_count": self._token_count,
             "task_started": self._turn_started,
@@ -296,15 +297,17 @@ class CodexFold:
         self.limits_at = at
 
     def _user_message(self, event: Payload, at: int) -> None:
-        self._prompt(event.message or "", at)
+        self._prompt("event", event.message or "", at)
 
-    def _prompt(self, text: str, at: int) -> None:
+    def _prompt(self, side: str, text: str, at: int) -> None:
         if not text:
             return
         newest = self.recent_prompts[-1] if self.recent_prompts else None
-        if newest and newest.text == cut(text, LONG_TEXT) and abs(at - newest.at) < 100:
-            # A thread that changed its dialect says the same prompt in both.
+        other = newest is not None and self._prompt_side != side
+        if newest is not None and other and abs(at - newest.at) < SAME_MOMENT_MS:
+            # A thread that changes its dialect says one prompt in both, at the same moment.
             return
+        self._prompt_side = side
         self.prompts += 1
         self.sizes.message("prompts", len(text))
         self.first_prompt = self.first_prompt or first_line(text)
@@ -315,7 +318,7 @@ class CodexFold:
         if item is None:
             return
         if item.type == "UserMessage":
-            self._prompt(content_text(item.content), at)
+            self._prompt("item", content_text(item.content), at)
         elif item.type == "CommandExecution":
             self._command_item(item)
         elif item.type == "FileChange":

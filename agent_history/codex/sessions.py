@@ -9,6 +9,7 @@ from agent_history.calls import CallState, running_tool
 from agent_history.codex.fold import PERMISSION_TOOL, QUESTION_TOOL, CodexFold
 from agent_history.codex.state import Known
 from agent_history.codex.usage import ModelTokens, model_uses, sum_tokens
+from agent_history.context import ContextSample
 from agent_history.fields import first_line, project_of
 from agent_history.options import Options
 from agent_history.reading.decode import as_dict
@@ -216,7 +217,7 @@ def session(
         tool=newest_tool(fold) if running else None,
         tokens=sum_tokens(totals.models),
         context=context,
-        context_history=fold.sample.values(fold.context),
+        context_history=ContextSample.from_state(totals.sample).values(fold.context),
         cost_usd=None,
         lines=Lines(added=totals.added, removed=totals.removed),
         plan=fold.plan.progress(options.ticks),
