@@ -1,7 +1,8 @@
-"""Visible labels: the conversation's title and the language model."""
+"""Visible labels: the conversation's title, the language model, and what was said last."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -9,6 +10,12 @@ import msgspec
 from openbus.model import Reading
 from openbus.screen.composer import Composer
 from openbus.screen.rules import FieldRule, Manifest
+from openbus.screen.text import main_column, squash
+
+MAX_HEADLINE = 160
+"""Longest headline, characters."""
+
+_TIMER = re.compile(r"\s*(\(.*|· .*|\d+s$)$")
 
 
 def labelled(
@@ -18,7 +25,7 @@ def labelled(
     manifest: Manifest,
     pane_title: str,
 ) -> Reading:
-    """The reading with title and model as far as they are visible.
+    """The reading with title, model and headline as far as they are visible.
 
     The pane's title counts only for a process-verified program: anybody can set one.
     """
@@ -32,9 +39,29 @@ def labelled(
         value = _value(field, lines, composer)
         if value:
             found.setdefault(field.name, value)
+    top = composer.top if composer is not None else len(lines)
     return msgspec.structs.replace(
-        reading, title=title or found.get("title"), model=found.get("model")
+        reading,
+        title=title or found.get("title"),
+        model=found.get("model"),
+        headline=_headline(lines[:top], manifest),
     )
+
+
+def _headline(body: Sequence[str], manifest: Manifest) -> str | None:
+    """First row of the last reply: the lowest one that starts with the program's reply bullet.
+
+    Running timers behind it are left out, so that a headline changes only with what it says.
+    """
+    bullets = manifest.glyphs.reply
+    if not bullets:
+        return None
+    for line in reversed(body):
+        text = line.lstrip()
+        if text[:1] in bullets and text[:1] and text[1:2] in (" ", "\xa0"):
+            said = _TIMER.sub("", squash(main_column(text[1:])))
+            return said[:MAX_HEADLINE] or None
+    return None
 
 
 def _value(field: FieldRule, lines: Sequence[str], composer: Composer | None) -> str | None:

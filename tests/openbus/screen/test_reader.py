@@ -168,3 +168,11 @@ def test_title_and_model_are_read_where_they_are_visible() -> None:
 def test_a_blank_screen_of_an_agent_is_unknown() -> None:
     reading = classify(with_rows(of("codex/0.171.0/idle_done--80x24"), ""), library())
     assert (reading.activity, reading.keep) == ("unknown", True)
+
+
+def test_the_headline_is_the_first_row_of_the_last_reply_without_its_timer() -> None:
+    assert classify(of("gemini/0.61.0/working_tool--80x24"), library()).headline == (
+        "Running the suite now."
+    )
+    assert claude("❯ go", "● Bash(make) (3s)", "● Done.").headline == "Done."
+    assert claude("❯ go").headline is None
