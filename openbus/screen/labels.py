@@ -49,7 +49,7 @@ def labelled(
 
 
 def _headline(body: Sequence[str], manifest: Manifest) -> str | None:
-    """First row of the last reply: the lowest one that starts with the program's reply bullet.
+    """First row of this turn's last reply: the lowest one with the program's reply bullet.
 
     Running timers behind it are left out, so that a headline changes only with what it says.
     """
@@ -58,7 +58,11 @@ def _headline(body: Sequence[str], manifest: Manifest) -> str | None:
         return None
     for line in reversed(body):
         text = line.lstrip()
-        if text[:1] in bullets and text[:1] and text[1:2] in (" ", "\xa0"):
+        if not text or text[1:2] not in (" ", "\xa0"):
+            continue
+        if text[0] in manifest.glyphs.user:
+            return None
+        if text[0] in bullets:
             said = _TIMER.sub("", squash(main_column(text[1:])))
             return said[:MAX_HEADLINE] or None
     return None

@@ -175,4 +175,4 @@ def test_the_headline_is_the_first_row_of_the_last_reply_without_its_timer() -> 
         "Running the suite now."
     )
     assert claude("❯ go", "● Bash(make) (3s)", "● Done.").headline == "Done."
-    assert claude("❯ go").headline is None
+    assert claude("● Done.", "❯ and now this").headline is None
