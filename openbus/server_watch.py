@@ -195,9 +195,12 @@ class ServerWatch:
         self._wake.set()
 
     def capture(self, key: str) -> Capture | None:
-        """The last screen of the pane with this key."""
+        """The last screen of the pane with this key, with its processes."""
         watched = self._panes.get(key.rpartition(":")[0].rpartition(":")[2])
-        return watched.last if watched is not None and watched.row.pane.key == key else None
+        if watched is None or watched.last is None or watched.row.pane.key != key:
+            return None
+        processes = () if watched.last.dead else watched.processes
+        return msgspec.structs.replace(watched.last, processes=processes)
 
     @property
     def keys(self) -> list[str]:
