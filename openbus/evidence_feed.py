@@ -21,7 +21,8 @@ EVERY: Final = 1.0
 
 
 class _Seen(msgspec.Struct):
-    capture: Capture
+    ansi: str
+    title: str
     at: int
     rows: tuple[str, ...]
 
@@ -75,10 +76,9 @@ class EvidenceFeed:
         if capture is None:
             return None
         seen = self._seen.get(state.pane.key)
-        if seen is None or seen.capture is not capture:
+        if seen is None or (seen.ansi, seen.title) != (capture.ansi, capture.title):
             rows = tuple(parse(capture.ansi, capture.width, capture.height).lines)
-            at = now if seen is None or rows != seen.rows else seen.at
-            seen = self._seen[state.pane.key] = _Seen(capture, at, rows)
+            seen = self._seen[state.pane.key] = _Seen(capture.ansi, capture.title, now, rows)
         return PaneView(
             pane=state.pane,
             program=state.program.name,

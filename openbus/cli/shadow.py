@@ -51,6 +51,8 @@ def _print(source: dict[str, Any]) -> None:
                 f"{server['requests_per_second']} requests a second"
             )
         )
+        for item in server["drift"]:
+            console.print(output.text(f"    drift: {item}"))
         for method, timing in sorted(server["latency_ms"].items()):
             console.print(
                 output.text(f"    {method}: p50 {timing['p50']} ms, p99 {timing['p99']} ms")

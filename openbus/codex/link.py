@@ -42,6 +42,8 @@ from openbus.evidence import EvidenceCache, Generation, Health, Scope, Snapshot
 EXPIRES: Final = 90_000
 """Milliseconds that a snapshot is fresh: three times the interval of a bound thread."""
 LOADED_PAGES: Final = 5
+DRIFT_LIMIT: Final = 50
+"""Misfits remembered by name, of fields and rules in our own schemas."""
 TIMEOUTS: Final = 3
 """Requests in a row without an answer, then the connection is given up."""
 LONELY: Final = 300_000
@@ -101,6 +103,7 @@ class Link:
         self.troubles: Counter[str] = Counter()
         self._sent: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
+        self._drift: set[str] = set()
         self._since = now()
 
     # --- life
@@ -262,6 +265,8 @@ class Link:
     def _take(self, ask: Ask, answer: Event | Expired) -> None:
         key = ask.what if ask.thread is None else f"read {ask.thread}"
         self._health[key] = health_of(answer)
+        if isinstance(answer, Loaded | Page | Read) and len(self._drift) < DRIFT_LIMIT:
+            self._drift.update(answer.drift)
         match answer:
             case Read(record=ThreadRecord() as record):
                 self._keep(record)
@@ -384,6 +389,7 @@ class Link:
             "requests": dict(sent),
             "requests_per_second": round(sum(sent.values()) / seconds, 3),
             "dropped": dict(dropped),
+            "drift": sorted(self._drift),
             "latency_ms": {name: percentiles(values) for name, values in latency.items()},
         }
 
