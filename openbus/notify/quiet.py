@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -49,7 +49,7 @@ def parse(span: str, zone: str | None = None) -> QuietHours:
     if zone is not None:
         try:
             ZoneInfo(zone)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ZoneInfoNotFoundError) as error:
             raise ValueError(f"{zone!r} is no time zone known here, such as 'Europe/Berlin'") from (
                 error
             )
