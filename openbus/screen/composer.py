@@ -144,11 +144,20 @@ def _by_anchor(
                     if not lines[bottom + 1].strip(" │"):
                         break
                     bottom += 1
-                return _composer(rule, screen, lines, row, above, bottom)
+                return _composer(rule, screen, lines, row, _outer(rule, lines, above), bottom)
             filled += bool(lines[above].strip(" │"))
             if filled > 1:
                 break
     return None
+
+
+def _outer(rule: ComposerRule, lines: Sequence[str], top: int) -> int:
+    """A second rule close above belongs to the frame, too: a mode row stands between them."""
+    assert rule.frame is not None
+    for above in range(top - 1, max(-1, top - 3), -1):
+        if rule.frame.search(lines[above]):
+            return above
+    return top
 
 
 _FINDERS = {"cursor": _by_cursor, "frame": _by_frame, "edge": _by_edge, "anchor": _by_anchor}

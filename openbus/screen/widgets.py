@@ -141,9 +141,9 @@ def _numbered_menus(
         marked = [row for row, match in run if match.group("cur")]
         if len(marked) > 1 or (not marked and not cursorless):
             continue
-        if len(run) < 2 and int(run[0][1].group("num")) == 1:
-            continue
-        menus.append(_menu(rows, lines, run, marked[0] if marked else None, hi))
+        menu = _menu(rows, lines, run, marked[0] if marked else None, hi)
+        if len(run) >= 2 or menu.clipped:
+            menus.append(menu)
     return menus
 
 
@@ -347,7 +347,7 @@ def find_buttons(
             if _HINT.match(label) or start + word.start() > match.end():
                 break
             items.append((start + word.start(), label))
-        if not items:
+        if len(items) < 2:
             continue
         backs = [rows[row].style_at(at).bg for at, _ in items]
         built = tuple(
