@@ -307,13 +307,19 @@ class FakeCodex(_Listener):
                 return {"result": {"thread": found}}
 
 
+def _unrecorded(method: str) -> dict[str, Any]:
+    if method == "thread/read":
+        return {"error": {"code": -32600, "message": "thread not loaded: not in the recording"}}
+    return {"result": {"data": [], "nextCursor": None}}
+
+
 class Replay(_Listener):
     """Plays one recorded connection back.
 
     An answer is released when its request has come (same method, same thread); notifications and
     requests of the server follow the frame before them at once. Recorded requests that this
-    observer does not send (it asks for less) are stepped over; requests of the observer that the
-    recording does not hold are answered with an empty page.
+    observer does not send (it asks for less) are stepped over; what the observer asks beyond the
+    recording is answered with an empty page, or with the error for a thread that is not there.
     """
 
     def __init__(self, home: Path, sample: Path) -> None:
@@ -329,8 +335,8 @@ class Replay(_Listener):
                 continue
             method, params = frame["method"], frame["params"]
             key = (method, params.get("threadId"))
-            queue = answers.get(key, [])
-            answer = queue.pop(0) if len(queue) > 1 else (queue or [{"result": {"data": []}}])[0]
+            queue = answers.get(key, []) or [_unrecorded(method)]
+            answer = queue.pop(0) if len(queue) > 1 else queue[0]
             if method == "initialize":
                 answer = {"result": {**answer["result"], "codexHome": str(self.home)}}
             await connection.send(json.dumps({**answer, "id": frame["id"]}))
@@ -346,7 +352,7 @@ class Replay(_Listener):
         for record in self.frames:
             message = record["msg"]
             if record["dir"] == ">":
-                if "id" in message:
+                if "id" in message and "method" in message:
                     params = message.get("params") or {}
                     asked[message["id"]] = (message["method"], params.get("threadId"))
             elif "method" in message:

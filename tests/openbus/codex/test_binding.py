@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from openbus import corpus
 from openbus.codex.binding import (
     Held,
     ServerFacts,
@@ -16,8 +19,10 @@ from openbus.codex.binding import (
     status_line_id,
 )
 from openbus.evidence import Binding, Generation, Scope
+from openbus.screen.grid import parse
 from tests.openbus.codex.world import DIALOG_ROWS, A, B, C, idle_rows, tui
 
+CORPUS = Path(__file__).parents[3] / "evals" / "corpus" / "codex"
 SCOPE = Scope(host="here", uid=1000, endpoint="/run/s", home="/home/dev/.codex")
 GENERATION = Generation(server_pid=10, inode=1)
 BORN = birth(A) or 0
@@ -101,6 +106,18 @@ def test_an_id_anywhere_else_is_a_quotation(rows: tuple[str, ...]) -> None:
 )
 def test_the_title_carries_the_beginning_of_an_id(title: str, found: str | None) -> None:
     assert look(title=title).title == found
+
+
+def test_no_labelled_screen_of_the_corpus_yields_an_id() -> None:
+    """They include `/status`, listings of other threads and quoted transcripts."""
+    looked = 0
+    for path in sorted(CORPUS.rglob("*.json")):
+        capture = corpus.read(path).capture
+        rows = parse(capture.ansi, capture.width, capture.height).lines
+        found = shown(rows, capture.title, dialog=False, cwd="")
+        assert (found.status, found.title) == (None, None), path
+        looked += 1
+    assert looked > 300
 
 
 # --- embedded
