@@ -104,7 +104,7 @@ class Link:
         self._sent: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
         self._drift: set[str] = set()
-        self._since = now()
+        self._connected_at = 0
 
     # --- life
 
@@ -197,7 +197,7 @@ class Link:
         self.generation = Generation(server_pid=peer.pid, inode=endpoint.inode, born=endpoint.born)
         self._cache.begin(self.scope, self.generation)
         self._health, self._loaded, self.loaded_at = {}, (), 0
-        self._tui_seen_at = now
+        self._tui_seen_at = self._connected_at = now
         self.connected, self.reason = True, "connected"
         self.connections += 1
         self.revision += 1
@@ -373,7 +373,10 @@ class Link:
             dropped.update(self._client.protocol.dropped)
             for method, ms in self._client.protocol.latency:
                 latency.setdefault(method, []).append(ms)
-        seconds = max(1, now - self._since) / 1000
+        rate = 0.0
+        if self._client is not None:
+            seconds = max(1_000, now - self._connected_at) / 1000
+            rate = sum(self._client.protocol.sent.values()) / seconds
         return {
             "home": shorten(self.home) if self.home else None,
             "socket": shorten(self.socket) if self.socket else None,
@@ -387,7 +390,7 @@ class Link:
             "connections": self.connections,
             "troubles": dict(self.troubles),
             "requests": dict(sent),
-            "requests_per_second": round(sum(sent.values()) / seconds, 3),
+            "requests_per_second": round(rate, 3),
             "dropped": dict(dropped),
             "drift": sorted(self._drift),
             "latency_ms": {name: percentiles(values) for name, values in latency.items()},

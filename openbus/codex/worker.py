@@ -237,9 +237,11 @@ class CodexSource:
             seat.held = None
         link = self._link_of(tui)
         if tui.embedded and not any(tui.home == known.home for known in self._links):
-            seat.binding = Binding(how="its home is not in the opt-in")
+            seat.binding, seat.link = Binding(how="its home is not in the opt-in"), None
+            seat.inputs = None
             return
-        inputs = (view.rows, view.title, view.dialog, tui, link and link.revision, seat.asked_at)
+        server_state = None if link is None else (link, link.revision, link.tuis)
+        inputs = (view.rows, view.title, view.dialog, tui, server_state, seat.asked_at)
         checking = seat.binding.how == "checking names"
         if inputs == seat.inputs and not checking:
             return

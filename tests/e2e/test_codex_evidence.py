@@ -6,6 +6,7 @@ Each test has a disposable home, its own tmux server and its own fake model. Run
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 import structlog
 
+from openbus.codex import locate
 from openbus.evidence import Envelope
 from tests.e2e.codex_lab import VERSIONS, Lab, until
 from tests.e2e.codex_observer import Observer
@@ -267,6 +269,24 @@ def test_a_server_named_by_the_tui_is_reported_and_followed_only_when_configured
         with contextlib.suppress(ProcessLookupError):
             server.terminate()
         server.wait(20)
+
+
+def test_codexs_own_metadata_names_the_same_socket(make_lab: MakeLab) -> None:
+    lab = make_lab()
+    program = str(lab.launcher.resolve())
+    environment = lab.environment()
+    home = str(lab.home)
+
+    def ask() -> str | None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "defpath", environment["PATH"])  # the npm launcher needs node
+            return asyncio.run(locate.supported_path(program, home))
+
+    before = sorted(str(path) for path in lab.home.rglob("*"))
+    assert ask() is None
+    assert sorted(str(path) for path in lab.home.rglob("*")) == before
+    started(lab)
+    assert ask() == str(lab.control_socket())
 
 
 # --- nothing is resumed, answered or written
