@@ -347,7 +347,10 @@ class PushManager:
             if reading.overlay is not None and covered:
                 card.episode.missing_since = None
                 card.episode.held = True
-            elif reading.activity == "exited" or card.episode.absent(now, gap):
+            elif reading.activity == "exited":
+                self._end(card, card.episode, now, changes, "exited")
+                card.episode = None
+            elif card.episode.absent(now, gap):
                 self._end(card, card.episode, now, changes, "ended")
                 card.episode = None
         if card.closing is not None and card.closing.absent(now, gap):

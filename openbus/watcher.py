@@ -49,6 +49,7 @@ class Watcher:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._timer_wake = asyncio.Event()
         self._discover_due = 0.0
+        self._signal_problem: str | None = None
         self._settled = False
 
     # --- life -----------------------------------------------------------------------------------
@@ -151,6 +152,13 @@ class Watcher:
         self._settled = True
         live = frozenset(key for server in self._servers.values() for key in server.keys)
         self._publish(self.pipeline.push.forget_absent(live, self.clock.now()))
+
+    def note_signals(self) -> None:
+        """Say once when terminals can no longer be watched, and when they can again."""
+        problem = self.signals.problem
+        if problem != self._signal_problem:
+            self._signal_problem = problem
+            self.tell("signals lost" if problem else "signals back", "", problem or "")
 
     def tell(self, event: str, server: str, kind: str) -> None:
         if self._tell is not None:
