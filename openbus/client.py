@@ -116,10 +116,9 @@ def stream(
 def _get(
     connection: _LocalConnection, running: Running, path: str, query: Mapping[str, str]
 ) -> http.client.HTTPResponse | None:
-    headers = {"Authorization": f"Bearer {running.token}"} if running.token else {}
     target = f"{path}?{urlencode(query)}" if query else path
     try:
-        connection.request("GET", target, headers=headers)
+        connection.request("GET", target)
     except (FileNotFoundError, ConnectionRefusedError):
         return None
     response = connection.getresponse()

@@ -1,54 +1,34 @@
-"""The HTTP API: states, the event stream, metrics and a plain first page.
+"""The HTTP API: states, the event stream, metrics, and the files of the web page.
 
-Everything but `/healthz` is behind the token: `Authorization: Bearer`, the cookie that the pairing
-link sets, or `?token=`. Nothing here changes anything: there is no route but GET and HEAD. Errors
-are `application/problem+json`; a refused request learns nothing but that it was refused.
+Everything but `/healthz` is behind the door (`openbus.door`): the cookie that the pairing link
+sets, or `Authorization: Bearer`. Errors are `application/problem+json`; a refused request learns
+nothing but that it was refused.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Callable, Sequence
-from importlib import resources
-from ipaddress import ip_address
 from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
-from openbus import __version__
+from openbus import __version__, server_paired, static
+from openbus.api_screen import etag, styled
 from openbus.bus import Bus, Filter
+from openbus.door import Door, problem
 from openbus.evidence import SourceReport
 from openbus.model import Capture, PaneState
 from openbus.openapi import document
-from openbus.screen.grid import parse
+from openbus.pairing import Pairing
 from openbus.snapshot import most_urgent_first
 from openbus.sse import EventStream
 
-COOKIE = "openbus"
-CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-_HEADERS = {
-    "Content-Security-Policy": CSP,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
-_PAGES = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/app.js": ("app.js", "text/javascript; charset=utf-8"),
-    "/style.css": ("style.css", "text/css; charset=utf-8"),
-}
 _METHODS = ["GET", "HEAD", "OPTIONS"]
 
 
@@ -65,20 +45,11 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Callable[[], Sequence[SourceReport]] = tuple
 
 
-def problem(status: int, title: str, detail: str | None = None) -> Response:
-    """An RFC 9457 answer."""
-    body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status}
-    if detail is not None:
-        body["detail"] = detail
-    return Response(
-        msgspec.json.encode(body), status_code=status, media_type="application/problem+json"
-    )
-
-
-def application(source: Source, token: str | None, hosts: frozenset[str]) -> ASGIApp:
-    """The ASGI application. `token` None = open; `hosts` = names it may be asked for by beside
+def application(source: Source, pairing: Pairing | None, hosts: frozenset[str]) -> ASGIApp:
+    """The ASGI application. `pairing` None = open; `hosts` = names it may be asked for by beside
     loopback and addresses."""
     api = _Api(source)
+    files = static.files()
     routes = [
         Route("/healthz", api.healthz, methods=_METHODS),
         Route("/metrics", api.metrics, methods=_METHODS),
@@ -88,113 +59,17 @@ def application(source: Source, token: str | None, hosts: frozenset[str]) -> ASG
         Route("/api/panes/{key}/screen", api.screen, methods=_METHODS),
         Route("/api/events", api.events, methods=_METHODS),
         Route("/api/shadow", api.shadow, methods=_METHODS),
-        *(Route(path, _page(*page), methods=_METHODS) for path, page in _PAGES.items()),
+        *server_paired.routes(pairing),
+        *static.routes(files, _METHODS),
     ]
     app = Starlette(
         routes=routes,
         exception_handlers={HTTPException: _http_problem, Exception: _defect},
     )
     app.router.redirect_slashes = False
-    return Door(app, token, hosts)
-
-
-class Door:
-    """Who may come in: checks `Host`, `Origin` and the token before anything else runs."""
-
-    def __init__(self, app: ASGIApp, token: str | None, hosts: frozenset[str]) -> None:
-        self._app = app
-        self._token = token
-        self._hosts = hosts
-        self._cookie = cookie_value(token) if token else ""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        request = Request(scope)
-        refusal = self._refusal(request)
-
-        async def headed(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                have = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *(
-                        (name.encode(), value.encode())
-                        for name, value in _HEADERS.items()
-                        if name.lower().encode() not in have
-                    ),
-                ]
-            await send(message)
-
-        if refusal is not None:
-            await refusal(scope, receive, headed)
-        elif request.method == "OPTIONS":
-            allowed = Response(status_code=204, headers={"Allow": ", ".join(_METHODS)})
-            await allowed(scope, receive, headed)
-        else:
-            await self._app(scope, receive, headed)
-
-    def _refusal(self, request: Request) -> Response | None:
-        local = request.scope.get("client") is None
-        if not local and not self._known_host(request.headers.get("host", "")):
-            return problem(421, "Misdirected Request")
-        origin = request.headers.get("origin")
-        if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
-            return problem(403, "Forbidden")
-        if request.url.path == "/healthz" or self._token is None:
-            return None
-        given = request.query_params.get("token")
-        if request.url.path == "/" and given is not None and self._is_token(given):
-            return self._pair()
-        if self._let_in(request, given):
-            return None
-        refused = problem(401, "Unauthorized")
-        refused.headers["WWW-Authenticate"] = "Bearer"
-        return refused
-
-    def _known_host(self, header: str) -> bool:
-        """Names that point to us by somebody else's DNS are refused; addresses cannot be faked."""
-        name = header.rpartition(":")[0] if header.rpartition(":")[2].isdigit() else header
-        name = name.strip("[]").lower()
-        if name in _LOCAL or name in self._hosts:
-            return True
-        try:
-            ip_address(name)
-        except ValueError:
-            return False
-        return True
-
-    def _is_token(self, given: str) -> bool:
-        return self._token is not None and hmac.compare_digest(
-            given.encode("utf-8", "replace"), self._token.encode()
-        )
-
-    def _let_in(self, request: Request, given: str | None) -> bool:
-        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self._is_token(bearer.strip()):
-            return True
-        cookie = request.cookies.get(COOKIE, "")
-        if hmac.compare_digest(cookie.encode("utf-8", "replace"), self._cookie.encode()):
-            return True
-        return given is not None and self._is_token(given)
-
-    def _pair(self) -> Response:
-        """The pairing link: take the token into a cookie and out of the address bar."""
-        answer = RedirectResponse("/", status_code=303)
-        answer.set_cookie(
-            COOKIE,
-            self._cookie,
-            max_age=180 * 24 * 3600,
-            httponly=True,
-            samesite="strict",
-            path="/",
-        )
-        return answer
-
-
-def cookie_value(token: str) -> str:
-    """What a paired browser holds instead of the token itself."""
-    return hashlib.sha256(b"openbus cookie " + token.encode()).hexdigest()
+    app.state.build = static.build(files)
+    app.state.features = server_paired.features(routes)
+    return Door(app, pairing, hosts)
 
 
 class _Api:
@@ -231,7 +106,12 @@ class _Api:
         capture = self._source.capture(state.pane.key)
         if capture is None:
             raise HTTPException(404, "no screen was captured yet")
-        return _json(styled(state.pane.key, capture))
+        tag = etag(capture)
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers={"ETag": tag})
+        answer = _json(styled(state.pane.key, capture))
+        answer.headers["ETag"] = tag
+        return answer
 
     async def events(self, request: Request) -> Response:
         wanted = _filter(request, {"heartbeat", "last_event_id"})
@@ -251,29 +131,6 @@ class _Api:
         return state
 
 
-def styled(key: str, capture: Capture) -> dict[str, Any]:
-    """A screen as rows of runs `{text, fg, bg, flags}`; colours as SGR parameters, flags as the
-    bits of `openbus.screen.grid`."""
-    screen = parse(capture.ansi, capture.width, capture.height)
-    rows = []
-    for row in screen.rows:
-        starts = [start for start, _ in row.runs] + [len(row.text)]
-        rows.append(
-            [
-                {"text": row.text[start:end], "fg": style.fg, "bg": style.bg, "flags": style.flags}
-                for (start, style), end in zip(row.runs, starts[1:], strict=True)
-                if row.text[start:end]
-            ]
-        )
-    return {
-        "key": key,
-        "width": capture.width,
-        "height": capture.height,
-        "cursor": msgspec.to_builtins(capture.cursor),
-        "rows": rows,
-    }
-
-
 def _filter(request: Request, more: set[str]) -> Filter:
     """The filter of a request; a parameter that is not known or not valid is 422."""
     unknown = request.query_params.keys() - {"needs_you", "pane", "token"} - more
@@ -288,14 +145,6 @@ def _filter(request: Request, more: set[str]) -> Filter:
     return Filter(needs_you=needs_you in ("1", "true"), panes=panes)
 
 
-def _page(name: str, media: str) -> Callable[[Request], Response]:
-    def page(request: Request) -> Response:
-        body = resources.files("openbus").joinpath("web", name).read_bytes()
-        return Response(body, media_type=media)
-
-    return page
-
-
 def _json(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status_code=status, media_type="application/json")
 
@@ -307,7 +156,7 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     detail = error.detail if error.status_code in (404, 422) else None
     answer = problem(error.status_code, title, detail if detail != title else None)
     if error.status_code == 405:
-        answer.headers["Allow"] = ", ".join(_METHODS)
+        answer.headers["Allow"] = (error.headers or {}).get("Allow", ", ".join(_METHODS))
     return answer
 
 

@@ -27,9 +27,11 @@ from openbus.classify import classify
 from openbus.config import Settings, manifest_dir
 from openbus.evidence_feed import EvidenceFeed
 from openbus.evidence_sources import enabled, notice
+from openbus.greet import greeting
 from openbus.hook import Hook
 from openbus.listen import ListenError, bind, bind_local, is_loopback, parse_address
 from openbus.metrics import Metrics
+from openbus.pairing import Pairing
 from openbus.pipeline import Pipeline
 from openbus.screen.manifest import load_library
 from openbus.server import Source, application
@@ -96,11 +98,11 @@ class Service:
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(name, self._stop.set)
         settings = self._settings.service
-        token = self._folder.token() if settings.token else None
+        pairing = Pairing(self._folder.path) if settings.token else None
         with contextlib.ExitStack() as stack:
             sockets, url = self._listen(stack)
             web = _quiet_server(
-                application(self._source(), token, frozenset(settings.hosts)), GRACE
+                application(self._source(), pairing, frozenset(settings.hosts)), GRACE
             )
             serving = asyncio.create_task(web.serve(sockets=sockets))
             self._watching = asyncio.create_task(self.watcher.run())
@@ -118,12 +120,11 @@ class Service:
                     pid=os.getpid(),
                     socket=str(self._folder.socket),
                     url=url,
-                    token=token,
                     version=__version__,
                     started=int(time.time()),
                 )
             )
-            self._greet(url, token)
+            self._greet(url, pairing)
             try:
                 stopped = asyncio.create_task(self._stop.wait())
                 await asyncio.wait(
@@ -165,9 +166,10 @@ class Service:
             evidence=self.evidence.reports,
         )
 
-    def _greet(self, url: str | None, token: str | None) -> None:
+    def _greet(self, url: str | None, pairing: Pairing | None) -> None:
         if url is not None:
-            self._say(f"OpenBus is up: {url}{f'?token={token}' if token else ''}")
+            for line in greeting(url, pairing, os.environ):
+                self._say(line)
         else:
             self._say("OpenBus is up, without a web page; `openbus ls` and `openbus watch` ask it")
         if (text := notice(self._settings)) is not None:

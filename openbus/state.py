@@ -1,4 +1,4 @@
-"""OpenBus's own files: one folder (0700) with the lock, the token and what a restart must know.
+"""OpenBus's own files: one folder (0700) with the lock and what a restart must know.
 
 Everything here is about identities, numbers and times; no text of a screen is ever written.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -28,7 +27,6 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     socket: str
     url: str | None
-    token: str | None
     version: str
     started: int
 
@@ -117,20 +115,6 @@ class StateFolder:
             return msgspec.json.decode((self.path / "service.json").read_bytes(), type=Running)
         except (OSError, msgspec.DecodeError):
             return None
-
-    def token(self) -> str:
-        """The token of this user's service, made on first use; it survives restarts."""
-        path = self.path / "token"
-        try:
-            known = path.read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError):
-            known = ""
-        if len(known) >= 32:
-            path.chmod(0o600)
-            return known
-        fresh = secrets.token_urlsafe(32)
-        self._write("token", fresh.encode("ascii"))
-        return fresh
 
     def load_memory(self) -> tuple[Remembered, ...]:
         """What the last run knew about panes; an unreadable file is as good as none."""

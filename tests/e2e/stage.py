@@ -18,6 +18,7 @@ from typing import Any
 
 from openbus.client import ServerSent, fetch_panes, find, stream
 from openbus.model import PaneState
+from openbus.pairing import Pairing
 from tests.openbus.tmux.lab import Lab
 
 SCREENS = {"idle": "idle_empty", "working": "working_tool"}
@@ -204,4 +205,4 @@ class Stage:
         assert running is not None
         assert running.url is not None
         host, _, port = running.url.removeprefix("http://").rstrip("/").rpartition(":")
-        return host, int(port), running.token
+        return host, int(port), Pairing(self.state).issue("view", "a test", 0)

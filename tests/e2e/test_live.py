@@ -202,7 +202,7 @@ def test_it_ends_cleanly_within_two_seconds(stage: Stage, number: int) -> None:
     reader.close()
     assert service.returncode == 0
     left = {path.name for path in stage.state.iterdir()}
-    assert left <= {"lock", "token", "panes.json"}
+    assert left <= {"lock", "paired.json", ".paired.json.lock", "panes.json"}
     assert stage.state.stat().st_mode & 0o777 == 0o700
     assert all(path.stat().st_mode & 0o077 == 0 for path in stage.state.iterdir())
 
