@@ -16,7 +16,7 @@ from agent_history.claude.reader import ClaudeCode
 from agent_history.codex.reader import Codex
 from agent_history.homes import Homes
 from agent_history.options import Options
-from agent_history.records import Detail, FilesOnly, Session
+from agent_history.records import Detail, FilesOnly, PlanItem, Session
 
 Progress = Callable[[int, int], None]
 
@@ -36,6 +36,15 @@ class Harness(Protocol):
 
     def watch_roots(self) -> list[str]:
         """Folders to watch recursively; a change below them asks for a scan."""
+
+    def owners(self) -> dict[str, int]:
+        """Session ids to the process that runs them now; 0 where only its existence is known."""
+
+    def plan(self, session_id: str) -> tuple[PlanItem, ...]:
+        """The plan of a session the last scan listed, from memory."""
+
+    def tick(self, keys: frozenset[str]) -> None:
+        """The plan steps the user ticked, from the next scan on."""
 
     def ids(self) -> list[str]:
         """The session ids of every age, from file names alone; children are not in it."""
@@ -126,6 +135,25 @@ class Monitor:
         """One session of any age."""
         reader = self.reader_of(session_id)
         return reader.read_session(session_id, now, subagent) if reader else None
+
+    def owners(self) -> dict[str, int]:
+        """Session ids to the process that runs them now, over all harnesses that are here."""
+        return {
+            session: pid
+            for reader in self.readers
+            if reader.detect()
+            for session, pid in reader.owners().items()
+        }
+
+    def plan(self, session_id: str) -> tuple[PlanItem, ...]:
+        """The plan of a session the last scan listed, from memory."""
+        reader = self.reader_of(session_id)
+        return reader.plan(session_id) if reader else ()
+
+    def tick(self, keys: frozenset[str]) -> None:
+        """The plan steps the user ticked, from the next scan on."""
+        for reader in self.readers:
+            reader.tick(keys)
 
     def watch_roots(self) -> list[str]:
         """All folders to watch."""

@@ -2,6 +2,9 @@
 
 Pure: rows in, state out; no file, no clock. The same fold serves the main transcript and a
 subagent's. Main rows and inline side-chain rows (versions before 2.1) are told apart.
+
+One module above 400 lines: it is one state machine over one record stream, and its handlers share
+all of its state.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from agent_history.reading.decode import LineDecoder
 from agent_history.reading.files import Fingerprint, fingerprint
 from agent_history.reading.processes import Processes
 from agent_history.reading.transcript import AGENT_HEAD, AGENT_TAIL, HEAD, TAIL, Transcript
-from agent_history.records import Detail, FilesOnly, Session
+from agent_history.records import Detail, FilesOnly, PlanItem, Session
 from agent_history.said import KEPT_SESSIONS, Opened, SaidReader
 
 
@@ -80,6 +80,21 @@ class ClaudeCode:
             ),
             *self._homes.claude_app,
         ]
+
+    def owners(self) -> dict[str, int]:
+        """Session ids to the live process of each."""
+        return {f"{HARNESS}:{name}": record.pid for name, record in self.live().items()}
+
+    def plan(self, session_id: str) -> tuple[PlanItem, ...]:
+        """The plan of a session the last scan listed, from memory."""
+        name, _ = split_id(session_id, None)
+        entries = (entry for path, entry in self._entries.items() if stem(path) == name)
+        main = next((entry.main for entry in entries), None)
+        return main.fold.plan.items(self._options.ticks) if main is not None else ()
+
+    def tick(self, keys: frozenset[str]) -> None:
+        """The plan steps the user ticked, from the next scan on."""
+        self._options = msgspec.structs.replace(self._options, ticks=keys)
 
     def ids(self) -> list[str]:
         """The session ids of every age, from file names alone."""
@@ -156,7 +171,8 @@ class ClaudeCode:
         app: AppRecord | None,
         now: int,
     ) -> Session | None:
-        key = (found.print, tuple(agent.print for agent in agents), live, app)
+        prints = (found.print, *(agent.print for agent in agents))
+        key = (prints, live, app, self._options.ticks)
         if entry.settled is not None and entry.settled[0] == key:
             return entry.settled[1]
         old = not self._recent([found, *agents], now)

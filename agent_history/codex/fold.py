@@ -3,6 +3,9 @@
 Pure: rows in, state out; no file, no clock. Both dialects write the same content twice, once as
 events or items and once for the model: prompts are counted from events and items, calls and the
 agent's words from `response_item`.
+
+One module above 400 lines: it is one state machine over one record stream, and its handlers share
+all of its state.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from agent_history.cache import TotalsCache
 from agent_history.codex.files import ThreadFiles, list_threads
 from agent_history.codex.fold import CodexFold
@@ -29,7 +31,7 @@ from agent_history.reading.decode import LineDecoder
 from agent_history.reading.files import Fingerprint
 from agent_history.reading.processes import Processes
 from agent_history.reading.transcript import HEAD, TAIL, Transcript
-from agent_history.records import Detail, FilesOnly, Session
+from agent_history.records import Detail, FilesOnly, PlanItem, Session
 from agent_history.said import KEPT_SESSIONS, Opened, SaidReader
 
 Prints = tuple[tuple[str, Fingerprint], ...]
@@ -82,6 +84,21 @@ class Codex:
     def watch_roots(self) -> list[str]:
         """The home: rollouts, index, state database and locks all lie in it."""
         return list(dict.fromkeys((self._homes.codex, self._homes.codex_sqlite)))
+
+    def owners(self) -> dict[str, int]:
+        """Thread ids to the process that holds each one's writer lock."""
+        return {f"{HARNESS}:{thread}": pid for thread, pid in self._writers.held().items()}
+
+    def plan(self, session_id: str) -> tuple[PlanItem, ...]:
+        """The plan of a thread the last scan listed, from memory."""
+        entry = self._entries.get(session_id.removeprefix(f"{HARNESS}:"))
+        if entry is None or entry.fold is None:
+            return ()
+        return entry.fold.plan.items(self._options.ticks)
+
+    def tick(self, keys: frozenset[str]) -> None:
+        """The plan steps the user ticked, from the next scan on."""
+        self._options = msgspec.structs.replace(self._options, ticks=keys)
 
     def ids(self) -> list[str]:
         """The thread ids of every age, from file names alone."""
@@ -228,6 +245,7 @@ class Codex:
             self._known(thread),
             self._index.names.get(thread),
             thread in self._held,
+            self._options.ticks,
             tuple(self._entries[child].prints for child in children),
         )
         if entry.settled is not None and entry.settled[0] == key:
