@@ -28,6 +28,7 @@ from openbus.notify.post import Post
 from openbus.notify.presence import Pages, look
 from openbus.notify.records import Job, LogEntry, Notice, Outcome, Standing
 from openbus.notify.settings import NotifySettings
+from openbus.notify.webpush import warm
 from openbus.push import Remembered
 from openbus.store import StoreError
 from openbus.tmux.connection import Connection
@@ -123,6 +124,7 @@ class Notifier:
         self.desk = Desk(self._settings.rules, self.post.channels, stored)
         self._settled_at = now + SETTLE_MS
         self._audit_at = now
+        await self._warm()
         self._ready.set()
         if self.outbox.notice is not None:
             self._tell(self.outbox.notice)
@@ -161,6 +163,7 @@ class Notifier:
             self._settled_at = self._audit_at = self._clock.now() + SETTLE_MS
         if self.post.refresh():
             self.desk.set_channels(self.post.channels, now)
+            await self._warm()
         for line in self.post.problems:
             self._tell(line)
         self._take(now)
@@ -294,6 +297,10 @@ class Notifier:
 
     async def _in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
+
+    async def _warm(self) -> None:
+        if any(channel.type == "webpush" for channel in self.post.channels):
+            await warm()
 
     def _forget(self, channel: str) -> None:
         """The push service says that the device is no more."""

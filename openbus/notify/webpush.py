@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import socket
 from collections.abc import Awaitable, Callable, Collection
 from ipaddress import ip_address
@@ -106,6 +107,11 @@ class WebPushSender:
         for address in await self._resolve(host):
             if not ip_address(address.partition("%")[0]).is_global:
                 raise OSError(f"{host} leads to a private address")
+
+
+async def warm() -> None:
+    """Load what encrypts (about a second) before it is needed."""
+    await asyncio.to_thread(importlib.import_module, "pywebpush")
 
 
 async def resolve_host(host: str) -> set[str]:
