@@ -33,7 +33,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     `turn`: until what a step waits for is there; `settle`: what a dialog gets to finish drawing."""
 
     start: float = 60.0
-    turn: float = 30.0
+    turn: float = 60.0
     settle: float = 1.0
 
 
@@ -43,7 +43,8 @@ class MissedError(Exception):
 
 class Flow:
     """One session. `save(state, expect)` writes what the terminal shows now; `release` ends the
-    model's slow answers, `let_go` the project's slow command."""
+    model's slow answers; `gate(True)` lets the project's slow command end, `gate(False)` makes it
+    slow again."""
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class Flow:
         terminal: Terminal,
         save: Save,
         release: Callable[[], None],
-        let_go: Callable[[], None],
+        gate: Callable[[bool], None],
         pace: Pace,
     ) -> None:
         self._agent = agent
@@ -59,7 +60,7 @@ class Flow:
         self._terminal = terminal
         self._save = save
         self._release = release
-        self._let_go = let_go
+        self._gate = gate
         self._pace = pace
 
     def run(self, only: Sequence[str] = ()) -> dict[str, str]:
@@ -176,7 +177,7 @@ class Flow:
         self._need_busy()
         time.sleep(3 * self._pace.settle)
         self._working("working_tool")
-        self._let_go()
+        self._gate(True)
         self._need("slow tests passed", "the end of the command")
         self._need_idle()
         self._save("idle_after_tool", label.idle(self._program))
@@ -289,7 +290,8 @@ class Flow:
         choice: Choice | None = None,
     ) -> None:
         """Record a dialog: its question must stand there, and the choices must be readable."""
-        self._need(re.escape(question[:24]), question)
+        # A narrow screen wraps the question.
+        self._need(r"\s+".join(map(re.escape, question[:24].split())), question)
         time.sleep(self._pace.settle)
         screen = self._terminal.screen()
         if words:
@@ -300,8 +302,7 @@ class Flow:
         known = [text for text, _ in choice.options] if choice else []
         if not options or options[: len(known)] != known:
             raise MissedError(f"its choices could not be read below {question!r}")
-        shown = next(row for row in reversed(screen.split("\n")) if question[:24] in row)
-        full = question if question.endswith("?") else _sentence(shown, question)
+        full = question if question.endswith("?") else _sentence(screen, question)
         self._save(state, label.waiting(self._program, kind, full, options))
 
     def _working(self, state: str) -> None:
@@ -325,13 +326,14 @@ class Flow:
                 return
             if self._busy():
                 self._release()
-                self._let_go()
+                self._gate(True)
                 self._terminal.keys(*self._agent.interrupt)
             elif self._blocked():
                 self._terminal.keys("Escape")
             else:
                 break
             time.sleep(self._pace.settle)
+        self._gate(False)
         self._terminal.keys("C-u")
 
     def _busy(self) -> bool:
@@ -368,6 +370,7 @@ class Flow:
             raise MissedError("the turn did not end")
 
 
-def _sentence(row: str, beginning: str) -> str:
-    """The question as the row shows it, where an agent puts names into it."""
-    return row[row.index(beginning[:24]) :].rstrip(" │┃")
+def _sentence(screen: str, beginning: str) -> str:
+    """The question as the last row with its beginning shows it: agents put names into it."""
+    row = next(row for row in reversed(screen.split("\n")) if beginning in row)
+    return row[row.index(beginning) :].rstrip(" │┃")

@@ -78,7 +78,7 @@ def numbered(screen: str, question: str, *, described: bool = False) -> list[str
         if match and int(match["number"]) == len(labels) + 1:
             label, gap, _ = match["label"].partition("  ")
             labels.append(label)
-            column = match.start("label")
+            column = match.start("number")
             joins = not described and not gap
             continue
         body = row.strip(" │┃")

@@ -113,11 +113,14 @@ def _session(
     def save(state: str, expect: dict[str, Any]) -> None:
         tell(str(writer.write(state, expect, terminal.capture(), terminal.screen())))
 
-    def let_go() -> None:
-        (project / ".go").touch()
+    def gate(open_: bool) -> None:
+        if open_:
+            (project / ".go").touch()
+        else:
+            (project / ".go").unlink(missing_ok=True)
 
     try:
-        flow = Flow(agent, terminal, save, lambda: lab.model.release(name), let_go, lab.pace)
+        flow = Flow(agent, terminal, save, lambda: lab.model.release(name), gate, lab.pace)
         return flow.run(job.only)
     finally:
         terminal.close()
