@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from openbus.codex import locate
-from openbus.codex.link import shorten
-from openbus.codex.locate import Endpoint
+from openbus.codex.locate import Endpoint, shorten
 from openbus.doctor import Check
 
 STATUS_LINE = 'status_line = ["model-with-reasoning", "current-dir", "thread-id"]'

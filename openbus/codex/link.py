@@ -20,7 +20,7 @@ from openbus import __version__
 from openbus.codex import locate
 from openbus.codex.binding import Thread
 from openbus.codex.client import Client, ClientError
-from openbus.codex.locate import Endpoint, Rejected
+from openbus.codex.locate import Endpoint, Rejected, shorten
 from openbus.codex.processes import Tui
 from openbus.codex.protocol import Protocol, health_of, worst
 from openbus.codex.schedule import Ask, Backoff, Schedule
@@ -408,9 +408,3 @@ class Link:
             self.connected = False
             self._loaded = ()
             self.revision += 1
-
-
-def shorten(path: str) -> str:
-    """With `~` for the user's home."""
-    home = str(Path.home())
-    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path

@@ -200,3 +200,9 @@ def peer_of(connection: socket.socket) -> Peer | None:
         return None
     pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, 12))
     return Peer(pid=pid, uid=uid)
+
+
+def shorten(path: str) -> str:
+    """With `~` for the user's home."""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
