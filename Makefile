@@ -1,12 +1,12 @@
 # `make run` and `make test` need nothing but this checkout; see docs/install.md.
 
-.PHONY: help setup run test lint types evals accuracy bench lab lock clean
+.PHONY: help setup run test e2e lint evals accuracy bench lab lock clean
 
 VENV := .venv/bin
 export PYTHON
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install what is missing (tmux, .venv).
 	@sh scripts/setup
@@ -17,20 +17,27 @@ run: setup ## Set up, then start the service (options: make run ARGS="--no-web")
 test: setup ## Set up, then run all tests.
 	$(VENV)/python -m pytest
 
+e2e: setup ## Run the tests that drive real agents (downloads them from npm into a cache).
+	$(VENV)/python -m pytest -m real_agents
+
 lint: setup ## Style and types.
 	$(VENV)/ruff check .
 	$(VENV)/mypy
 
-evals: setup ## How well screens are read: corpus, synthetic screens, mutations.
+evals: setup ## How well screens are read: corpus, synthetic screens, mutations, sequences.
 	$(VENV)/python -m evals run --jobs 2 --failures --corpus evals/corpus \
 	  --corpus evals/corpus-synthetic --mutations
+	$(VENV)/python -m evals sequences
 
 accuracy: setup ## Write docs/accuracy.md anew.
 	$(VENV)/python -m evals run --jobs 2 --markdown --corpus evals/corpus \
 	  --corpus evals/corpus-synthetic > docs/accuracy.md
 
-bench: setup ## How fast it is, beside a calibration loop.
+bench: setup ## How fast it is, beside a calibration loop (history alone: evals bench history).
 	$(VENV)/python -m evals bench reading
+	$(VENV)/python -m evals bench tmux
+	$(VENV)/python -m evals bench live
+	$(VENV)/python -m evals bench codex
 
 lab: setup ## Drive real agents offline (downloads them from npm into a cache).
 	$(VENV)/python -m evals.lab
