@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from openbus.cli import options, output
+from openbus.client import ServiceError, fetch_json
 from openbus.config import state_dir
 from openbus.doctor import diagnose
 
@@ -32,7 +33,7 @@ def doctor(
     checks = asyncio.run(
         diagnose(tmux.socket_names, tmux.socket_paths, state_dir=state_dir(), binary=tmux.binary)
     )
-    checks += check_codex(codex.evidence, codex.homes)
+    checks += check_codex(codex.evidence, codex.homes, _shadow())
     if as_json:
         output.print_json(checks)
         return
@@ -42,3 +43,11 @@ def doctor(
         console.print(Text.assemble(mark, output.text(f"{check.name}: {check.detail}")))
         if check.way_out:
             console.print(output.text(f"      → {check.way_out}"))
+
+
+def _shadow() -> object:
+    """What the running service says about its evidence; None without one."""
+    try:
+        return fetch_json("/api/shadow")
+    except ServiceError:
+        return None

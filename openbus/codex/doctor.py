@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,35 @@ STATUS_LINE = 'status_line = ["model-with-reasoning", "current-dir", "thread-id"
 TERMINAL_TITLE = 'terminal_title = ["activity", "thread-id"]'
 
 
-def check_codex(evidence: bool, homes: Sequence[str]) -> list[Check]:
-    """One check for each Codex home that exists."""
+def check_codex(evidence: bool, homes: Sequence[str], shadow: object = None) -> list[Check]:
+    """One check for each Codex home that exists.
+
+    `shadow` is what the running service answers to `/api/shadow`; None when none runs.
+    """
     found = [Path(home).expanduser() for home in homes]
-    return [_check(home, evidence) for home in found if home.is_dir()]
+    health = _health(shadow)
+    return [_check(home, evidence, health) for home in found if home.is_dir()]
 
 
-def _check(home: Path, evidence: bool) -> Check:
+def _health(shadow: Any) -> dict[str, str]:
+    """Health and its reason by home, as the service's report names homes."""
+    found: dict[str, str] = {}
+    for source in shadow["sources"] if shadow else ():
+        for server in source["detail"].get("servers", ()):
+            found[str(server["home"])] = f"{server['health']} ({server['reason']})"
+    return found
+
+
+def _check(home: Path, evidence: bool, health: Mapping[str, str]) -> Check:
     endpoint = locate.in_home(home, os.getuid())
     server = "its server's socket is there" if isinstance(endpoint, Endpoint) else str(endpoint)
-    if not evidence:
+    said = health.get(shorten(os.path.realpath(home)))
+    if said is not None:
+        state = f"evidence is on, health {said}"
+    elif not evidence:
         state = "evidence is off (`openbus up --codex-evidence` compares, read-only)"
     else:
-        state = "evidence is on"
+        state = "evidence is switched on, and no service runs with it"
     shows = shows_thread_id(home / "config.toml")
     ids = "panes show their thread id" if shows else "panes do not show their thread id"
     way_out = None

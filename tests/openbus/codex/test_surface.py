@@ -54,6 +54,15 @@ def test_doctor_names_the_lines_for_exact_bindings(tmp_path: Path) -> None:
     assert 'terminal_title = ["activity", "thread-id"]' in check.way_out
 
 
+def test_doctor_tells_the_health_of_a_running_adapter(tmp_path: Path) -> None:
+    server = {"home": str(tmp_path), "health": "timeout", "reason": "requests"}
+    shadow = {"sources": [{"detail": {"servers": [server]}}]}
+    (check,) = check_codex(True, [str(tmp_path)], shadow)
+    assert "evidence is on, health timeout (requests)" in check.detail
+    (check,) = check_codex(True, [str(tmp_path)], {"sources": []})
+    assert "no service runs with it" in check.detail
+
+
 @pytest.mark.parametrize(
     ("text", "shows"),
     [
