@@ -451,6 +451,16 @@ def test_one_unreadable_screen_changes_nothing() -> None:
     assert script.activities() == ["idle", "unknown"]
 
 
+def test_a_program_that_cannot_be_named_for_a_moment_is_still_there() -> None:
+    script = Script()
+    script.sees(reading("working"))
+    script.sees(reading("unknown", program="unknown"), after=250)
+    script.sees(reading("working"), after=500)
+    assert script.activities() == ["working"]
+    names = {change.state.program.name for change in script.changes if change.state}
+    assert names == {"codex"}
+
+
 def test_a_gone_pane_withdraws_and_ends() -> None:
     script = Script()
     script.sees(asking())
