@@ -2,6 +2,7 @@
 
 Connects only while a Codex TUI is connected to that very socket: the first client of a server names
 it in everything the server sends upstream, and that must be the user's TUI, never the observer.
+The module is a little above the usual length, so that a connection's whole life stands in one place.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ TIMEOUTS: Final = 3
 """Requests in a row without an answer, then the connection is given up."""
 LONELY: Final = 300_000
 """Milliseconds without any TUI on this server, then the connection is closed."""
+HEAD_START: Final = 2_000
+"""Milliseconds that a TUI is connected before we connect: it must be the first to greet."""
 WAIT: Final = 1.0
 """Seconds between two looks for a socket and a TUI on it."""
 STEP: Final = 0.2
@@ -59,8 +62,8 @@ log = structlog.get_logger("openbus.codex")
 class Link:
     """The observer's side of one server. `home` or `socket` names it in the configuration.
 
-    The owner sets `tuis`, those that are connected to `endpoint` right now, and `local_tuis`, those
-    that name this home.
+    The owner tells `place` which TUIs are connected to `endpoint` right now, and sets `local_tuis`,
+    those that name this home.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Link:
         self.home = home
         self.socket = socket
         self.tuis: tuple[Tui, ...] = ()
+        self._placed_at = 0
         self.local_tuis: tuple[Tui, ...] = ()
         self.endpoint: Endpoint | None = None
         self.scope: Scope | None = None
@@ -133,7 +137,8 @@ class Link:
         if self.endpoint != found:
             self.endpoint = found
             self.tuis = ()  # they were seen on another socket
-        if not self.tuis:
+        # a TUI that has only just connected may not have introduced itself yet
+        if not self.tuis or self._now() - self._placed_at < HEAD_START:
             self._fail("unavailable", "no_tui")
             return None
         protocol = Protocol(__version__)
@@ -309,7 +314,13 @@ class Link:
         if self._schedule is not None:
             self._schedule.changed(event.thread, self._now())
 
-    # --- what the owner sees
+    # --- what the owner tells and sees
+
+    def place(self, tuis: tuple[Tui, ...]) -> None:
+        """These TUIs are connected to `endpoint`."""
+        if tuis and not self.tuis:
+            self._placed_at = self._now()
+        self.tuis = tuis
 
     def want(self) -> None:
         """A pane shows an id for the first time: read every loaded thread's name anew."""

@@ -215,13 +215,15 @@ class CodexSource:
         for link in self._links:
             link.local_tuis = tuple(t for t in tuis if t.home == link.home and not t.embedded)
             if link.endpoint is None:
-                link.tuis = ()
+                link.place(())
                 continue
             inodes = processes.clients_of(link.endpoint.inode, clients)
-            link.tuis = tuple(
-                tui
-                for tui in tuis
-                if tui.sockets & inodes and (link.home is None or tui.home == link.home)
+            link.place(
+                tuple(
+                    tui
+                    for tui in tuis
+                    if tui.sockets & inodes and (link.home is None or tui.home == link.home)
+                )
             )
             placed.update(tui.pid for tui in link.tuis)
         self._elsewhere = sum(1 for t in tuis if t.pid not in placed and not t.embedded)

@@ -23,6 +23,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "LOOK_EVERY", 0.02)
     monkeypatch.setattr(link, "WAIT", 0.02)
     monkeypatch.setattr(link, "STEP", 0.01)
+    monkeypatch.setattr(link, "HEAD_START", 0)
 
 
 @pytest.fixture

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+import pytest
 
+from openbus.codex import link
 from openbus.codex.worker import CodexSource
 from tests.openbus.codex.conftest import Running
 from tests.openbus.codex.fake_server import FakeCodex
@@ -105,6 +107,19 @@ async def test_a_tui_of_another_home_does_not_open_the_door(
     await asyncio.sleep(0.3)
     assert fake.opened == 0
     assert given.report(now_ms()).detail["other_servers"] == 1
+
+
+async def test_a_tui_that_has_only_just_connected_gets_a_head_start(
+    running: Running, fake: FakeCodex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "HEAD_START", 600)
+    fake.add(A)
+    await fake.start()
+    given = running()
+    given.observe([SHOWN], now_ms())
+    await asyncio.sleep(0.3)
+    assert fake.opened == 0
+    await until(lambda: verdict(given) == "bound", "connected later")
 
 
 async def test_without_the_kernels_socket_table_nothing_connects(
