@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 from watchfiles import watch
 
@@ -14,7 +14,7 @@ RELIST_MS = 2_000
 DEBOUNCE_MS = 200
 
 
-def changes(monitor: Monitor, clock: Callable[[], int]) -> Iterator[Session]:
+def changes(monitor: Monitor, clock: Callable[[], int]) -> Generator[Session, None, None]:
     """Every session as it is, then each one whose record changed. Ends with Ctrl-C.
 
     A notice that was missed is made good by the timer; a folder that appears later is watched

@@ -2,316 +2,216 @@
 
 Run it as `python -m evals bench history [--dir DIR] [--scale F] [--ccusage BINARY]`. It writes a
 Claude Code home (2,000 transcripts) and a Codex home (500 rollouts, one of 150 MB) of 1 GB each
-below DIR once, and prints a table of CPU seconds, wall seconds and peak memory. ccusage
+below DIR once, and prints CPU seconds, wall seconds and peak memory beside their limits. Every
+measurement runs in a process of its own, on files that were read before. ccusage
 (npm `ccusage@20.0.24`, its platform binary) is measured in the same run when its binary is named;
-without it the ratio column stays empty.
+without it nothing is said about the ratio.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import random
+import resource
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-CLAUDE_FILES = 2_000
-CODEX_FILES = 500
-HOME_BYTES = 1_000_000_000
-BIG_ROLLOUT_BYTES = 150_000_000
-DAY_MS = 86_400_000
-WORDS = [
-    "the",
-    "cart",
-    "total",
-    "rounds",
-    "each",
-    "line",
-    "before",
-    "summing",
-    "and",
-    "the",
-    "worker",
-    "waits",
-    "for",
-    "the",
-    "webhook",
-    "of",
-    "the",
-    "provider",
-    "def",
-    "return",
-    "self",
-    "import",
-    "value",
-    "path",
-    "error",
-    "retry",
-    "cache",
-    "index",
-    "token",
-    "stream",
-    "buffer",
-]
+from rich.console import Console
+from rich.table import Table
+
+from agent_history.cache import TotalsCache
+from agent_history.homes import homes_of
+from agent_history.options import Options
+from agent_history.records import Session
+from agent_history.registry import Monitor
+from evals.history_homes import (
+    BIG_ROLLOUT_BYTES,
+    CLAUDE_FILES,
+    CODEX_FILES,
+    HOME_BYTES,
+    write_claude_home,
+    write_codex_home,
+)
 
 
-def text(rng: random.Random, size: int) -> str:
-    """About `size` characters of words, line breaks and the odd quote, like tool output."""
-    base = " ".join(rng.choices(WORDS, k=400)) + "\n    \"quoted\": 'é'\n"
-    return (base * (size // len(base) + 1))[:size]
-
-
-def stamp(ms: int) -> str:
-    """Epoch milliseconds as the ISO-8601 UTC time both agents write."""
-    base = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ms // 1000))
-    return f"{base}.{ms % 1000:03d}Z"
-
-
-def dump(record: dict[str, Any]) -> bytes:
-    """One compact JSON line; ccusage finds its rows by bytes and needs it compact."""
-    return json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
-
-
-def claude_turn(
-    rng: random.Random, session: str, at: int, number: int, scale: int
-) -> Iterator[bytes]:
-    """One prompt, one tool call with its result, one reply: the rows Claude Code 2.1 writes."""
-    row = {
-        "parentUuid": f"{session}-{number}",
-        "isSidechain": False,
-        "userType": "external",
-        "entrypoint": "cli",
-        "cwd": "/home/dev/shop",
-        "sessionId": session,
-        "version": "2.1.197",
-        "gitBranch": "main",
-        "timestamp": stamp(at),
-    }
-    yield dump(
-        row
-        | {
-            "type": "user",
-            "message": {"role": "user", "content": f"Look at part {number}"},
-            "uuid": f"{session}-u{number}",
-            "origin": {"kind": "human"},
-            "promptSource": "typed",
-        }
-    )
-    for step in range(2):
-        message = {
-            "id": f"msg_{session[:8]}_{number}_{step}",
-            "type": "message",
-            "role": "assistant",
-            "model": "claude-sonnet-4-5-20250929",
-            "stop_reason": "tool_use" if step == 0 else "end_turn",
-            "stop_sequence": None,
-            "usage": {
-                "input_tokens": rng.randrange(1, 50),
-                "cache_creation_input_tokens": rng.randrange(0, 4000),
-                "cache_read_input_tokens": rng.randrange(10_000, 90_000),
-                "cache_creation": {
-                    "ephemeral_5m_input_tokens": 0,
-                    "ephemeral_1h_input_tokens": 0,
-                },
-                "output_tokens": rng.randrange(20, 900),
-                "service_tier": "standard",
-            },
-        }
-        message["usage"]["cache_creation"]["ephemeral_5m_input_tokens"] = message["usage"][
-            "cache_creation_input_tokens"
-        ]
-        call = f"toolu_{session[:8]}_{number}"
-        blocks: list[dict[str, Any]] = [{"type": "text", "text": text(rng, rng.randrange(80, 900))}]
-        if step == 0:
-            blocks.append(
-                {
-                    "type": "tool_use",
-                    "id": call,
-                    "name": "Bash",
-                    "input": {"command": f"pytest tests/part_{number}.py -q", "description": "Run"},
-                }
-            )
-        for index, block in enumerate(blocks):
-            yield dump(
-                row
-                | {
-                    "type": "assistant",
-                    "message": message | {"content": [block]},
-                    "requestId": f"req_{session[:8]}_{number}_{step}",
-                    "uuid": f"{session}-a{number}-{step}-{index}",
-                    "timestamp": stamp(at + 1000 * step + 500 + index),
-                }
-            )
-        if step == 0:
-            output = text(rng, min(40_000, int(rng.expovariate(1 / scale)) + 100))
-            yield dump(
-                row
-                | {
-                    "type": "user",
-                    "message": {
-                        "role": "user",
-                        "content": [
-                            {
-                                "tool_use_id": call,
-                                "type": "tool_result",
-                                "content": output,
-                                "is_error": False,
-                            }
-                        ],
-                    },
-                    "uuid": f"{session}-r{number}",
-                    "timestamp": stamp(at + 900),
-                    "toolUseResult": {"stdout": output, "stderr": "", "interrupted": False},
-                }
-            )
-
-
-def write_claude_home(root: Path, size: int, files: int, now: int) -> None:
-    """A Claude Code home: `files` transcripts in 40 projects, ages spread over 60 days."""
-    rng = random.Random(7)
-    for number in range(files):
-        session = f"{rng.getrandbits(128):032x}"
-        session = "-".join(
-            (session[:8], session[8:12], session[12:16], session[16:20], session[20:])
-        )
-        folder = root / "projects" / f"-home-dev-shop-{number % 40}"
+def make_homes(folder: Path, scale: float) -> int:
+    """The homes below `folder`, written once; gives the moment they were made for."""
+    mark = folder / "made-at"
+    if not mark.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        age = int(60 * DAY_MS * number / files)
-        start = now - age - 3_600_000
-        target = int(size / files * rng.uniform(0.2, 1.8))
-        path = folder / f"{session}.jsonl"
-        with path.open("wb") as out:
-            turn = 0
-            while out.tell() < target:
-                for line in claude_turn(rng, session, start + turn * 20_000, turn, 6_000):
-                    out.write(line)
-                turn += 1
-        os.utime(path, ((now - age) / 1000, (now - age) / 1000))
+        now = time.time_ns() // 1_000_000
+        size, big = int(HOME_BYTES * scale), int(BIG_ROLLOUT_BYTES * scale)
+        claude, codex = max(20, int(CLAUDE_FILES * scale)), max(10, int(CODEX_FILES * scale))
+        write_claude_home(folder / "claude", size, claude, now)
+        write_codex_home(folder / "codex", size, codex, big, now)
+        mark.write_text(str(now))
+    return int(mark.read_text())
 
 
-def codex_turn(rng: random.Random, at: int, turn: str, totals: dict[str, int]) -> Iterator[bytes]:
-    """One turn of a paginated rollout: prompt, command with output, reply, two token counts."""
-
-    def line(ms: int, kind: str, payload: dict[str, Any]) -> bytes:
-        return dump({"timestamp": stamp(ms), "type": kind, "payload": payload})
-
-    yield line(
-        at,
-        "event_msg",
-        {
-            "type": "task_started",
-            "turn_id": turn,
-            "started_at": at // 1000,
-            "model_context_window": 258_400,
-        },
-    )
-    yield line(
-        at + 1,
-        "turn_context",
-        {"turn_id": turn, "cwd": "/home/dev/shop", "model": "gpt-5.5", "effort": "medium"},
-    )
-    yield line(at + 2, "event_msg", {"type": "user_message", "message": f"Look at {turn}"})
-    call = f"call_{turn}"
-    output = text(rng, min(40_000, int(rng.expovariate(1 / 8_000)) + 100))
-    arguments = json.dumps({"cmd": "pytest -q", "yield_time_ms": 1000})
-    yield line(
-        at + 5,
-        "response_item",
-        {"type": "function_call", "name": "exec_command", "arguments": arguments, "call_id": call},
-    )
-    yield line(
-        at + 900,
-        "response_item",
-        {
-            "type": "function_call_output",
-            "call_id": call,
-            "output": f"Process exited with code 0\n{output}",
-        },
-    )
-    last = {
-        "input_tokens": rng.randrange(20_000, 90_000),
-        "cached_input_tokens": rng.randrange(0, 19_000),
-        "output_tokens": rng.randrange(20, 900),
-        "reasoning_output_tokens": rng.randrange(0, 20),
+def monitor_of(folder: Path, harness: str, options: Options, cache: str | None) -> Monitor:
+    """A monitor over one of the generated homes."""
+    env = {
+        "HOME": str(folder / "none"),
+        "CLAUDE_CONFIG_DIR": str(folder / "claude"),
+        "CODEX_HOME": str(folder / "codex"),
     }
-    last["total_tokens"] = last["input_tokens"] + last["output_tokens"]
-    for name, value in last.items():
-        totals[name] = totals.get(name, 0) + value
-    reply = text(rng, rng.randrange(80, 900))
-    yield line(at + 950, "event_msg", {"type": "agent_message", "message": reply})
-    yield line(
-        at + 951,
-        "response_item",
-        {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": reply}],
-        },
-    )
-    for _ in range(2):
-        yield line(
-            at + 952,
-            "event_msg",
-            {
-                "type": "token_count",
-                "info": {
-                    "total_token_usage": dict(totals),
-                    "last_token_usage": last,
-                    "model_context_window": 258_400,
-                },
-                "rate_limits": None,
-            },
-        )
-    yield line(
-        at + 960,
-        "event_msg",
-        {
-            "type": "task_complete",
-            "turn_id": turn,
-            "last_agent_message": reply[:200],
-            "completed_at": at // 1000 + 1,
-            "duration_ms": 960,
-        },
-    )
+    totals = TotalsCache(cache) if cache else None
+    return Monitor(homes_of(env), options, totals, only=[harness])
 
 
-def write_codex_home(root: Path, size: int, files: int, big: int, now: int) -> None:
-    """A Codex home: `files` rollouts spread over 60 days, the newest one `big` bytes long."""
-    rng = random.Random(11)
-    for number in range(files):
-        age = int(60 * DAY_MS * number / files)
-        start = now - age - 3_600_000
-        thread = f"01a2{number:04x}-{rng.getrandbits(16):04x}-7000-8000-{rng.getrandbits(48):012x}"
-        day = time.strftime("%Y/%m/%d", time.gmtime(start // 1000))
-        folder = root / "sessions" / day
-        folder.mkdir(parents=True, exist_ok=True)
-        name = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime(start // 1000))
-        path = folder / f"rollout-{name}-{thread}.jsonl"
-        target = big if number == 0 else int((size - big) / (files - 1) * rng.uniform(0.2, 1.8))
-        totals: dict[str, int] = {}
-        with path.open("wb") as out:
-            out.write(
-                dump(
-                    {
-                        "timestamp": stamp(start),
-                        "type": "session_meta",
-                        "payload": {
-                            "id": thread,
-                            "timestamp": stamp(start),
-                            "cwd": "/home/dev/shop",
-                            "originator": "codex-tui",
-                            "cli_version": "0.128.0",
-                            "source": "cli",
-                            "model_provider": "openai",
-                        },
-                    }
-                )
+def seconds(work: Callable[[], Any]) -> float:
+    """How long it takes on the clock."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def sums(sessions: list[Session]) -> list[int]:
+    """Token totals, to be compared with what ccusage says."""
+    parts = [session.tokens for session in sessions if session.tokens]
+    return [
+        sum(part.input for part in parts),
+        sum(part.output for part in parts),
+        sum(part.cache_read for part in parts),
+        sum(part.cache_write for part in parts),
+    ]
+
+
+def work(folder: Path, harness: str, what: str, now: int, cache: str) -> dict[str, Any]:
+    """One measurement, in this process."""
+    if what == "exact":
+        monitor = monitor_of(folder, harness, Options(every_age=True, exact=True), None)
+        before = time.process_time()
+        found = monitor.scan(now)
+        cpu = time.process_time() - before
+        return {"cpu": cpu, "tokens": sums(found.sessions), "sessions": len(found.sessions)}
+    monitor = monitor_of(folder, harness, Options(), cache)
+    if what == "day":
+        return {"wall": seconds(lambda: monitor.scan(now))}
+    sessions = monitor.scan(now).sessions
+    if what == "again":
+        return {"wall": min(seconds(lambda: monitor.scan(now)) for _ in range(5))}
+    big = max(sessions, key=lambda session: sum(sums([session])))
+    if what == "detail":
+        monitor.detail(big.id, now)
+        monitor.detail(sessions[-1].id, now)
+        return {"wall": seconds(lambda: monitor.detail(big.id, now))}
+    detail = monitor.detail(big.id, now)
+    source = Path(getattr(detail, "source", ""))
+    last = source.read_bytes().splitlines()[-1] + b"\n"
+    times = []
+    for _ in range(5):
+        with source.open("ab") as file:
+            file.write(last)
+        times.append(seconds(lambda: monitor.scan(now)))
+    os.utime(source, (now / 1000, now / 1000))
+    return {"wall": min(times)}
+
+
+def measured(command: list[str], env: dict[str, str]) -> tuple[dict[str, Any], float, float]:
+    """A command's JSON, its CPU seconds and its peak memory in MB."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, env=os.environ | env, capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer, cpu, answer.get("rss", 0.0)
+
+
+def ours(folder: Path, harness: str, what: str, now: int, cache: str) -> dict[str, Any]:
+    """One measurement in a process of its own."""
+    command = [
+        sys.executable, "-m", "evals.bench_history", "--dir", str(folder),
+        "--work", harness, what, str(now), cache,
+    ]  # fmt: skip
+    return measured(command, {})[0]
+
+
+def theirs(binary: str, folder: Path, harness: str) -> tuple[float, list[int]]:
+    """ccusage's CPU seconds and totals on the same home."""
+    name, variable = {
+        "claude-code": ("claude", "CLAUDE_CONFIG_DIR"),
+        "codex": ("codex", "CODEX_HOME"),
+    }[harness]
+    env = {variable: str(folder / name), "HOME": str(folder / "none")}
+    found, cpu, _ = measured([binary, name, "session", "--json", "--offline"], env)
+    total = found["totals"]
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens")
+    return cpu, [total[name] for name in names]
+
+
+def verdict(value: float, limit: float) -> str:
+    """`ok`, or by how much the limit is passed."""
+    return "[green]ok[/]" if value <= limit else f"[red]over by {value / limit - 1:.0%}[/]"
+
+
+def report(folder: Path, now: int, binary: str | None) -> Table:
+    """All measurements, beside their limits."""
+    table = Table("home", "measured", "value", "limit", "", title="agent_history")
+    with tempfile.TemporaryDirectory() as caches:
+        for harness, factor in (("claude-code", 1.6), ("codex", 2.0)):
+            cache = str(Path(caches) / harness)
+            if binary:
+                theirs(binary, folder, harness)
+            runs = [ours(folder, harness, "exact", now, cache) for _ in range(3)]
+            cpu, rss = min(run["cpu"] for run in runs), max(run["rss"] for run in runs)
+            if binary:
+                others = [theirs(binary, folder, harness) for _ in range(3)]
+                base = min(other[0] for other in others)
+                equal = others[0][1] == runs[0]["tokens"]
+                table.add_row(
+                    harness, "full exact scan, CPU", f"{cpu:.2f} s ({cpu / base:.2f} x)",
+                    f"{factor} x ccusage's {base:.2f} s", verdict(cpu / base, factor),
+                )  # fmt: skip
+                table.add_row(
+                    harness, "tokens", "equal" if equal else "differ", "ccusage's totals",
+                    "[green]ok[/]" if equal else "[red]differ[/]",
+                )  # fmt: skip
+            else:
+                table.add_row(harness, "full exact scan, CPU", f"{cpu:.2f} s", "no ccusage", "")
+            table.add_row(
+                harness, "peak memory of it", f"{rss:.0f} MB", "100 MB", verdict(rss, 100)
             )
-            turn = 0
-            while out.tell() < target:
-                for line in codex_turn(rng, start + turn * 1_000, f"{thread}-{turn}", totals):
-                    out.write(line)
-                turn += 1
-        os.utime(path, ((now - age) / 1000, (now - age) / 1000))
+            ours(folder, harness, "day", now, cache)
+            for what, said, limit in (
+                ("day", "last-day scan, new process", 0.25),
+                ("again", "scan with nothing changed", 0.06),
+                ("append", "scan after one more record", 0.07),
+                ("detail", "detail of the longest session", 0.05),
+            ):
+                wall = ours(folder, harness, what, now, cache)["wall"]
+                table.add_row(
+                    harness, said, f"{wall * 1000:.0f} ms", f"{limit * 1000:.0f} ms",
+                    verdict(wall, limit),
+                )  # fmt: skip
+    return table
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; gives its exit status."""
+    parser = argparse.ArgumentParser(prog="evals bench history", description=__doc__)
+    parser.add_argument("--dir", type=Path, help="where the homes are kept (2 GB)")
+    parser.add_argument("--scale", type=float, default=1.0, help="make smaller homes")
+    parser.add_argument("--ccusage", default=os.environ.get("CCUSAGE"), help="its binary")
+    parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    folder = options.dir or Path(tempfile.gettempdir()) / f"agent-history-homes-{options.scale}"
+    if options.work:
+        harness, what, now, cache = options.work
+        answer = work(folder, harness, what, int(now), cache)
+        answer["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps(answer))
+        return 0
+    now = make_homes(folder, options.scale)
+    Console().print(report(folder, now, options.ccusage))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
