@@ -2,7 +2,7 @@
 
 Connects only while a Codex TUI is connected to that very socket: the first client of a server names
 it in everything the server sends upstream, and that must be the user's TUI, never the observer.
-The module is a little above the usual length, so that a connection's whole life stands in one place.
+The module is a little above the usual length, so that a connection's whole life is in one place.
 """
 
 from __future__ import annotations
