@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from openbus.fingerprint import still, still_row
+from openbus.fingerprint import still
 from openbus.model import Capture
 from openbus.screen.composer import find_composer
 from openbus.screen.grid import Memo, parse
@@ -119,19 +119,20 @@ def _body(capture: Capture, manifest: Manifest, memo: Memo) -> list[str] | None:
     composer = find_composer(screen, capture.cursor, manifest)
     if composer is None:
         return None
-    rows = (still_row(line).strip() for line in screen.lines[: composer.top])
-    return [row for row in rows if row]
+    return [row for row in map(str.strip, screen.lines[: composer.top]) if row]
 
 
 def has_grown(old: list[str], new: list[str]) -> bool:
     """Whether `new` goes on where `old` ended: scrolled or in place, the last rows perhaps laid out
     anew. A repaint, another page or a toggled hint does not."""
+    if old == new:
+        return False
+    after = "".join("".join(new).split())
     for dropped in (0, 1, 2):
         kept = old[: len(old) - dropped] if dropped else old
         if not kept:
             return False
         before = "".join("".join(kept).split())
-        after = "".join("".join(new).split())
         tail = before[-_TAIL:]
         at = after.rfind(tail) if len(before) >= _TAIL else (0 if after.startswith(tail) else -1)
         if at >= 0:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING or sys.platform == "linux":
     from asyncinotify import Inotify, Mask, Watch
 
-GATHER = 0.01
+GATHER = 0.02
 """Seconds between two looks at the descriptor: a flood of output is one event per look."""
 
 
