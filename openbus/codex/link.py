@@ -56,7 +56,7 @@ WAIT: Final = 1.0
 STEP: Final = 0.2
 """Seconds between two looks at the schedule."""
 
-log = structlog.get_logger("openbus.codex")
+log = structlog.get_logger(source="codex")
 
 
 class Link:

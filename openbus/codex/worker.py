@@ -54,7 +54,7 @@ status_line = ["model-with-reasoning", "current-dir", "thread-id"]
 terminal_title = ["activity", "thread-id"]"""
 """Lines for `config.toml` in the Codex home; they let panes be bound exactly."""
 
-log = structlog.get_logger("openbus.codex")
+log = structlog.get_logger(source="codex")
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):

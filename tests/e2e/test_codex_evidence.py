@@ -1,7 +1,7 @@
 """The evidence source against real Codex: it binds, compares, and leaves everything as it was.
 
 Each test has a disposable home, its own tmux server and its own fake model. Run by
-`make e2e-codex`; needs node and npm, and the network once for the binaries.
+`make e2e`; needs node and npm, and the network once for the binaries.
 """
 
 from __future__ import annotations
