@@ -71,6 +71,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     program: str
+    tried: str
+    """The newest version that every step was tried with."""
+
     package: Package
     prepare: Callable[[Place], dict[str, str]]
     ready: str

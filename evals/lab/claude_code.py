@@ -43,6 +43,7 @@ _FILES = "Do you trust the files in this folder?"
 
 AGENT = Agent(
     program="claude-code",
+    tried="2.1.332",
     package=Package(name="@anthropic-ai/claude-code", executable="claude", repair="install.cjs"),
     prepare=_prepare,
     ready=r"^[\s│]*[❯>]",

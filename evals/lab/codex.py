@@ -53,6 +53,7 @@ _EDITS = "Would you like to make the following edits?"
 
 AGENT = Agent(
     program="codex",
+    tried="0.171.0",
     package=Package(name="@openai/codex", executable="codex"),
     prepare=_prepare,
     ready=r"^› (?!\d\.)",

@@ -44,6 +44,7 @@ _CHANGE = "Apply this change?"
 
 AGENT = Agent(
     program="gemini",
+    tried="0.61.0",
     package=Package(name="@google/gemini-cli", executable="gemini"),
     prepare=_prepare,
     ready="Type your message",

@@ -42,6 +42,7 @@ _BUTTONS = ("Allow once", "Allow always", "Reject")
 
 AGENT = Agent(
     program="opencode",
+    tried="1.18.33",
     package=Package(name="opencode-ai", executable="opencode", repair="postinstall.mjs"),
     prepare=_prepare,
     ready=r"Ask anything|ctrl\+p commands|Lab model",

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evals.lab.cli import app
-from evals.lab.record import AGENTS, Outcome
+from evals.lab.record import AGENTS, Job, Outcome
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -41,9 +41,35 @@ def test_missed_steps_are_named_and_give_status_1(monkeypatch: pytest.MonkeyPatc
     status, lines = run("codex", "0.171.0")
     assert status == 1
     assert lines.splitlines() == [
-        "lab: missed 80x24 plan: it did not come up",
+        "lab: codex 0.171.0 missed 80x24 plan: it did not come up",
         "lab: 1 files written, 1 steps missed",
     ]
+
+
+def test_without_a_version_the_one_that_was_tried_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jobs: list[Job] = []
+
+    def note(job: Job, tell: object) -> Outcome:
+        jobs.append(job)
+        return Outcome(files=(), missed=())
+
+    monkeypatch.setattr("evals.lab.cli.record", note)
+    assert run("gemini")[0] == 0
+    assert (jobs[0].version, jobs[0].sizes) == ("0.61.0", ((120, 40), (80, 24)))
+
+
+def test_without_a_command_every_program_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def note(job: Job, tell: object) -> Outcome:
+        seen.append(f"{job.program} {job.version}")
+        return Outcome(files=(), missed=())
+
+    monkeypatch.setattr("evals.lab.cli.record", note)
+    assert CliRunner().invoke(app, []).exit_code == 0
+    assert seen == [f"{agent.program} {agent.tried}" for agent in AGENTS.values()]
 
 
 def test_every_agent_has_an_approval_and_a_way_to_leave() -> None:

@@ -63,6 +63,7 @@ def prepare(place: Place) -> dict[str, str]:
 
 AGENT = Agent(
     program="stand-in",
+    tried="1.0",
     package=Package(name="stand-in", executable="stand-in"),
     prepare=prepare,
     ready="^Ask me:",
