@@ -88,9 +88,8 @@ _TABLES = {
     "overlay": "overlays",
     "field": "fields",
 }
-_HEAD = frozenset(
-    {"schema", "id", "label", "extends", "seen", "over_keeps_error", "busy_without_composer"}
-)
+_FLAGS = frozenset({"over_keeps_error", "busy_without_composer", "cursor_below"})
+_HEAD = frozenset({"schema", "id", "label", "extends", "seen"}) | _FLAGS
 _SINGLE = frozenset({"program", "glyphs", "title"})
 
 
@@ -208,6 +207,7 @@ def _build(raw: Mapping[str, Any]) -> Manifest:
         seen=tuple(raw.get("seen", ())),
         over_keeps_error=bool(raw.get("over_keeps_error", False)),
         busy_without_composer=bool(raw.get("busy_without_composer", False)),
+        cursor_below=bool(raw.get("cursor_below", False)),
         **singles,
         **tables,
     )

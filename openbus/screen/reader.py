@@ -158,6 +158,7 @@ class _AgentScreen:
             lo=lo,
             hi=last,
             manifest=self.manifest,
+            cursor=self.capture.cursor,
             title_needs=(
                 self.program.via == "process"
                 and title is not None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from openbus.model import Option, Question
+from openbus.model import Cursor, Option, Question
 from openbus.screen.grid import Screen
 from openbus.screen.rules import Manifest
 from openbus.screen.text import (
@@ -50,6 +50,7 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     lo: int
     hi: int
     manifest: Manifest
+    cursor: Cursor = Cursor(visible=False)
     title_needs: bool = False
     joined_rows: dict[tuple[int, int], str] = msgspec.field(default_factory=dict)
     """Joined rows, kept while one screen is read: every rule looks at the same ones."""
@@ -69,6 +70,16 @@ def live_menus(region: Region) -> list[Menu]:
 
 
 def is_last(region: Region, row: int) -> bool:
+    """Nothing of the conversation stands below a row, and no shell writes there.
+
+    Programs hide the cursor while a dialog asks or keep it inside; one that shows on text below is
+    the prompt of what came after (`cursor_below` in a manifest: this program is different).
+    """
+    cursor = region.cursor
+    if cursor.visible and cursor.y >= region.hi > row and not region.manifest.cursor_below:
+        written = region.raw[row + 1 : cursor.y + 1]
+        if any(line.strip() for line in written):
+            return False
     filled = 0
     bullets = region.manifest.glyphs.reply + region.manifest.glyphs.user
     for below in range(row + 1, region.hi + 1):

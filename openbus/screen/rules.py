@@ -147,7 +147,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """One program. `seen` lists versions that somebody captured.
 
     `over_keeps_error`: a "turn over" row below an error of the same turn does not clear it.
-    `busy_without_composer`: no prompt on the screen means that it works.
+    `busy_without_composer`: no prompt on the screen means that it works. `cursor_below`: the cursor
+    stays visible below a dialog.
     """
 
     id: str
@@ -155,6 +156,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     seen: tuple[str, ...] = ()
     over_keeps_error: bool = False
     busy_without_composer: bool = False
+    cursor_below: bool = False
     program: ProgramRule = ProgramRule()
     glyphs: Glyphs = Glyphs()
     title: TitleRule = TitleRule()

@@ -176,3 +176,18 @@ def test_the_headline_is_the_first_row_of_the_last_reply_without_its_timer() -> 
     )
     assert claude("❯ go", "● Bash(make) (3s)", "● Done.").headline == "Done."
     assert claude("● Done.", "❯ and now this").headline is None
+
+
+def test_a_dialog_left_above_a_shell_prompt_is_over() -> None:
+    rows = (
+        RULE,
+        " Quick safety check: Is this a project you created or one you trust?",
+        "",
+        "   No, exit",
+        " ❯ Yes, I trust this folder",
+    )
+    live = running("claude", *rows, cursor=Cursor(x=1, y=4, visible=False))
+    assert classify(live, library()).needs_you
+    shell = "me@box:~$ claude --continue"
+    left = running("claude", *rows, shell, cursor=Cursor(x=len(shell), y=5))
+    assert not classify(left, library()).needs_you
