@@ -18,12 +18,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from openbus import __version__, server_paired, static
+from openbus import __version__, server_paired, server_push, static
 from openbus.api_screen import etag, styled
 from openbus.bus import Bus, Filter
 from openbus.door import Door, problem
 from openbus.evidence import SourceReport
 from openbus.model import Capture, PaneState
+from openbus.notify.reactor import Notifier
 from openbus.openapi import document
 from openbus.pairing import Pairing
 from openbus.snapshot import most_urgent_first
@@ -35,7 +36,7 @@ _METHODS = ["GET", "HEAD", "OPTIONS"]
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """What the API serves from. `fresh` gives a state the clocks of now, `capture` the last screen
     of a pane, `metrics` the Prometheus text, `healthy` whether the watcher lives, `evidence` what
-    the evidence sources count."""
+    the evidence sources count, `notifier` who tells people (None = nobody does)."""
 
     bus: Bus
     fresh: Callable[[PaneState], PaneState]
@@ -43,6 +44,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Callable[[], bytes]
     healthy: Callable[[], bool]
     evidence: Callable[[], Sequence[SourceReport]] = tuple
+    notifier: Notifier | None = None
 
 
 def application(source: Source, pairing: Pairing | None, hosts: frozenset[str]) -> ASGIApp:
@@ -60,6 +62,7 @@ def application(source: Source, pairing: Pairing | None, hosts: frozenset[str]) 
         Route("/api/events", api.events, methods=_METHODS),
         Route("/api/shadow", api.shadow, methods=_METHODS),
         *server_paired.routes(pairing),
+        *(server_push.routes() if source.notifier is not None else ()),
         *static.routes(files, _METHODS),
     ]
     app = Starlette(
@@ -67,6 +70,7 @@ def application(source: Source, pairing: Pairing | None, hosts: frozenset[str]) 
         exception_handlers={HTTPException: _http_problem, Exception: _defect},
     )
     app.router.redirect_slashes = False
+    app.state.notifier = source.notifier
     app.state.build = static.build(files)
     app.state.features = server_paired.features(routes)
     return Door(app, pairing, hosts)

@@ -31,6 +31,8 @@ from openbus.greet import greeting
 from openbus.hook import Hook
 from openbus.listen import ListenError, bind, bind_local, is_loopback, parse_address
 from openbus.metrics import Metrics
+from openbus.notify import settings as notify_settings
+from openbus.notify.reactor import Notifier
 from openbus.pairing import Pairing
 from openbus.pipeline import Pipeline
 from openbus.screen.manifest import load_library
@@ -90,6 +92,15 @@ class Service:
             self.watcher.capture,
             self.watcher.clock.now,
         )
+        self.notifier = Notifier(
+            self.bus,
+            self.pipeline.push.remember,
+            folder.path,
+            notify_settings.load(),
+            warn=log.warning,
+            binary=tmux.binary,
+            timeout=tmux.timeout,
+        )
         self._watching: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -106,7 +117,11 @@ class Service:
             )
             serving = asyncio.create_task(web.serve(sockets=sockets))
             self._watching = asyncio.create_task(self.watcher.run())
-            helpers = [asyncio.create_task(self._keep_memory())]
+            self.bus.listen(self.notifier.hear)
+            helpers = [
+                asyncio.create_task(self._keep_memory()),
+                asyncio.create_task(self.notifier.run()),
+            ]
             if self.evidence.sources:
                 helpers.append(asyncio.create_task(self.evidence.run()))
             if self._settings.hook.command:
@@ -164,6 +179,7 @@ class Service:
             metrics=metrics.text,
             healthy=lambda: self._watching is not None and not self._watching.done(),
             evidence=self.evidence.reports,
+            notifier=self.notifier,
         )
 
     def _greet(self, url: str | None, pairing: Pairing | None) -> None:

@@ -12,7 +12,7 @@ from openbus.cli.errors import CommandError
 
 def build() -> typer.Typer:
     """The whole command line."""
-    from openbus.cli import capture, classify, doctor, explain, live, ls, pair, schema, shadow
+    from openbus.cli import capture, classify, doctor, explain, live, ls, pair, push, schema, shadow
 
     app = typer.Typer(
         name="openbus",
@@ -23,7 +23,7 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for command in (ls, explain, classify, capture, doctor, schema, shadow, live, pair):
+    for command in (ls, explain, classify, capture, doctor, schema, shadow, live, pair, push):
         command.register(app)
     return app
 

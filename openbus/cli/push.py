@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -23,13 +23,15 @@ from openbus.notify import settings as notify_settings
 from openbus.notify.content import trial
 from openbus.notify.devices import Devices, Subscription
 from openbus.notify.mutes import Mutes
-from openbus.notify.outbox import read_log
+from openbus.notify.outbox import FILE, read_log
 from openbus.notify.policy import Mute, Scope
-from openbus.notify.post import Post
-from openbus.notify.reactor import FILE, NOBODY
 from openbus.notify.records import Outcome
+from openbus.notify.settings import NOBODY
 from openbus.store import StoreError
 from openbus.tmux.connection import Connection
+
+if TYPE_CHECKING:  # it loads an HTTP client, which most commands do not need
+    from openbus.notify.post import Post
 
 _SPAN = re.compile(r"^(\d+)(m|h|d)$")
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -54,6 +56,8 @@ def test(
 
     Works without the service. Exit status 1 when one of them failed or there is none.
     """
+    from openbus.notify.post import Post
+
     tmux = options.settings().tmux
 
     def connect(socket: str) -> Connection:
@@ -136,6 +140,8 @@ def devices(
     ] = None,
 ) -> None:
     """List the ways to a person: channels of notify.toml, and browsers that asked for Web Push."""
+    from openbus.notify.post import Post
+
     settings = notify_settings.load()
     known = Devices(state_dir(), settings.webpush.hosts)
     try:

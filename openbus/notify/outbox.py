@@ -20,6 +20,7 @@ from openbus.model import Contract
 from openbus.notify.policy import HOUR_MS
 from openbus.notify.records import Delivery, LogEntry, Message, Notice, Stored, Writes
 
+FILE = "outbox.sqlite3"
 VERSION = 1
 KEEP_MS = 30 * 86_400_000
 KEEP_ROWS = 10_000

@@ -22,18 +22,17 @@ from openbus.events import Event
 from openbus.notify.content import parcel_for, parcel_of
 from openbus.notify.desk import Desk
 from openbus.notify.mutes import Mutes
-from openbus.notify.outbox import Outbox
+from openbus.notify.outbox import FILE, Outbox
 from openbus.notify.policy import Mute
 from openbus.notify.post import Post
 from openbus.notify.presence import Pages, look
 from openbus.notify.records import Job, LogEntry, Notice, Outcome, Standing
-from openbus.notify.settings import NotifySettings
+from openbus.notify.settings import NOBODY, NotifySettings
 from openbus.notify.webpush import warm
 from openbus.push import Remembered
 from openbus.store import StoreError
 from openbus.tmux.connection import Connection
 
-FILE = "outbox.sqlite3"
 SETTLE_MS = 15_000
 """So long after a start or a sleep the world has been read; what is not in it is gone."""
 
@@ -130,8 +129,12 @@ class Notifier:
             self._tell(self.outbox.notice)
         try:
             while True:
-                await self._turn()
-                await self._rest()
+                try:
+                    await self._turn()
+                    await self._rest()
+                except Exception as error:  # a defect in one turn must not end all notifications
+                    self._tell(f"defect in notifications ({type(error).__name__}); please report")
+                    await asyncio.sleep(1.0)
         finally:
             await self._end()
 
@@ -379,9 +382,3 @@ class Notifier:
     def now(self) -> int:
         """The notifier's time, epoch ms."""
         return self._clock.now()
-
-
-NOBODY = (
-    "no device and no channel is set up, so nobody is told when a pane needs a person; "
-    "docs/notifications.md shows the ways"
-)

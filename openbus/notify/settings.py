@@ -25,6 +25,11 @@ FILE = "notify.toml"
 URLS = "OPENBUS_NOTIFY_URLS"
 """Variable with addresses for Apprise, separated by blanks; each is a channel of its own."""
 
+NOBODY = (
+    "no device and no channel is set up, so nobody is told when a pane needs a person; "
+    "docs/notifications.md shows the ways"
+)
+
 CONTACT = "mailto:openbus@example.com"
 
 

@@ -15,12 +15,13 @@ from openbus.clock import Clock
 from openbus.events import Change
 from openbus.model import Option, Question
 from openbus.notify.content import Parcel
+from openbus.notify.outbox import FILE
 from openbus.notify.policy import Rules
 from openbus.notify.post import Post
-from openbus.notify.reactor import FILE, NOBODY, Notifier
+from openbus.notify.reactor import Notifier
 from openbus.notify.records import Channel, Outcome
 from openbus.notify.sender import Sender
-from openbus.notify.settings import NotifySettings, load
+from openbus.notify.settings import NOBODY, NotifySettings, load
 from openbus.push import PushManager, Remembered, Sighting
 from tests.openbus.live_support import asking, pane, reading
 from tests.openbus.notify.push_service import Browser, PushService, public_address
