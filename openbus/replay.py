@@ -75,6 +75,7 @@ def load_sequence(path: Path) -> Sequence:
     marks: list[dict[str, Any]] = []
     screen = ""
     processes: tuple[Process, ...] = ()
+    taken_with: str | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -94,13 +95,15 @@ def load_sequence(path: Path) -> Sequence:
         elif "truth" in record:
             marks.append(record)
         elif "processes" in record and "ansi" not in record:
-            processes = _processes(record["processes"])
+            processes, taken_with = _processes(record["processes"]), None
         elif "ansi" in record:
             try:
                 screen = record["ansi"] if isinstance(record["ansi"], str) else screen
-                frames.append(
-                    Frame(t=float(record["t"]), capture=_capture(record, screen, processes))
-                )
+                # The list is looked at every 2 s: another command since then has outdated it.
+                command = record.get("current_command")
+                taken_with = command if taken_with is None else taken_with
+                known = processes if command == taken_with else ()
+                frames.append(Frame(t=float(record["t"]), capture=_capture(record, screen, known)))
             except (KeyError, TypeError, ValueError) as error:
                 raise SequenceError(f"{path}:{number}: bad frame: {error!r}") from error
     if header is None:

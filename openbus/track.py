@@ -11,10 +11,10 @@ from collections.abc import Callable
 import msgspec
 
 from openbus.fingerprint import ReadFingerprints, seen_fingerprint
-from openbus.model import Capture, Pane, Reading, Why
+from openbus.model import Capture, Pane, Question, Reading, Why
 from openbus.motion import Motion
 from openbus.push import Sighting
-from openbus.screen.grid import Memo
+from openbus.screen.grid import Memo, parse
 from openbus.screen.manifest import Library
 from openbus.screen.rules import Manifest
 
@@ -83,6 +83,7 @@ class PaneTrack:
         self._progress_at: int | None = None
         self._captured_at: int | None = None
         self._worked_at: int | None = None
+        self._shell_screen: list[str] = []
         self._streak = 0
         self._ended = False
         self.failures = 0
@@ -139,6 +140,10 @@ class PaneTrack:
             self.failures += 1
             return
         self.reads += 1
+        if reading.question is not None and self._is_old(reading.question, capture):
+            reading = _without_question(reading)
+        elif reading.program.name == "shell":
+            self._shell_screen = self._lines(capture)
         self._reading = reading
         self._key = key
         self._parsed_at = now
@@ -148,6 +153,21 @@ class PaneTrack:
         over = self._ended and before is not None and not self._agents.says_ended(before)
         if other or over or reading.question is not None:
             self._motion.forget()
+
+    def _is_old(self, question: Question, capture: Capture) -> bool:
+        """Whether a dialog is what an earlier run left on the shell's screen: it stood there while
+        a shell was in front, and the cursor is on a row below it, behind other output."""
+        first, last = question.rows
+        cursor = capture.cursor
+        if not self._shell_screen or not cursor.visible or cursor.y <= last:
+            return False
+        lines = self._lines(capture)
+        dialog = [line for line in lines[first : last + 1] if line.strip()]
+        below = [line for line in lines[last + 1 : cursor.y + 1] if line.strip()]
+        return bool(below) and bool(dialog) and set(dialog) <= set(self._shell_screen)
+
+    def _lines(self, capture: Capture) -> list[str]:
+        return parse(capture.ansi, capture.width, capture.height, self._memo).lines
 
     def _note_motion(self, capture: Capture, now: int) -> None:
         assert self._reading is not None
@@ -198,6 +218,13 @@ class PaneTrack:
             limit_reset=None,
             why=(*reading.why, Why(rule=rule)),
         )
+
+
+def _without_question(reading: Reading) -> Reading:
+    """What is left of a reading whose dialog is not one: nothing about the activity."""
+    return msgspec.structs.replace(
+        reading, activity="unknown", waiting_on=None, question=None, dialog=None, keep=True
+    )
 
 
 def _covers(reading: Reading) -> bool:

@@ -95,3 +95,19 @@ def test_the_command_scores_files_and_names_bad_ones(
     out, err = capsys.readouterr()
     assert json.loads(out)["n"] == 1
     assert "bad.jsonl" in err
+
+
+def test_a_process_list_that_another_command_has_outdated_is_not_believed(tmp_path: Path) -> None:
+    agent = [{"comm": "codex", "foreground": True, "depth": 1, "argv": ["codex"]}]
+    frame = {"ansi": "$ ", "width": 20, "height": 5}
+    rows = [
+        {"format": "agent-sequence/1", "processes": agent},
+        {"t": 0.1, "current_command": "codex", **frame},
+        {"t": 0.4, "current_command": "bash", **frame},
+        {"t": 0.6, "processes": agent},
+        {"t": 0.7, "current_command": "bash", **frame},
+    ]
+    file = tmp_path / "s.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    seen = [len(frame.capture.processes) for frame in load_sequence(file).frames]
+    assert seen == [1, 0, 1]

@@ -159,3 +159,30 @@ def test_a_spinning_title_of_a_proved_program_is_work_but_never_an_answer_to_a_d
     seen = subject.see(pane(), capture("Run this?", title="⠼ shop"), 1000)
     assert seen is not None
     assert seen.reading.activity == "waiting"
+
+
+def test_a_dialog_that_a_shell_already_had_on_its_screen_is_old() -> None:
+    """Claude's trust dialog stays above `claude --resume …` and the prompt after an exit."""
+    dialog = ["Do you trust this folder?", "❯ Yes", "  No, exit"]
+    rows = [*dialog, "Resume this session with:", "$ claude --continue"]
+    asks = reading(
+        "waiting",
+        program="claude-code",
+        waiting_on="user",
+        dialog="trust",
+        question=Question(kind="trust", text="Do you trust this folder?", rows=(0, 2)),
+    )
+
+    def shot(lines: list[str], cursor: Cursor) -> Capture:
+        return Capture(ansi="\n".join(lines), width=60, height=10, cursor=cursor)
+
+    subject, reader = track(reading("idle", program="shell"))
+    subject.see(pane(), shot(rows, Cursor(x=2, y=4)), 0)
+    reader.answer = asks
+    old = subject.see(pane(), shot([*rows, "more"], Cursor(x=2, y=5)), 250)
+    assert old is not None
+    assert not old.reading.needs_you
+    assert old.reading.keep
+    live = subject.see(pane(), shot(dialog, Cursor(x=0, y=1, visible=False)), 500)
+    assert live is not None
+    assert live.reading.needs_you
