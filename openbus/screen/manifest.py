@@ -62,10 +62,11 @@ class Library(msgspec.Struct, frozen=True, kw_only=True):
         return next((m for m in self.manifests if m.id == name), None)
 
     def rule_ids(self) -> tuple[str, ...]:
-        """Every rule as `program/rule`, for "which rules never fired"."""
+        """Every rule that can decide as `program/rule`, for "which rules never fired"."""
         found: list[str] = []
         for m in self.manifests:
-            found += [f"{m.id}/{mark.id}" for mark in (*m.marks, *m.footers)]
+            marks = (mark for mark in (*m.marks, *m.footers) if not mark.silent)
+            found += [f"{m.id}/{mark.id}" for mark in marks]
             found += [f"{m.id}/{dialog.id}" for dialog in m.dialogs]
             found += [f"{m.id}/{overlay.id}" for overlay in m.overlays]
         return tuple(found)

@@ -46,9 +46,9 @@ def read_terminal(screen: Screen, capture: Capture, who: Identity, manifest: Man
     if leaf is not None and {leaf.comm, name} & set(manifest.program.idle):
         return Terminal(activity="idle", detail=name, rule="interactive")
     at = _cursor_line(screen, capture)
+    quiet = leaf is not None and bool({leaf.comm, name} & set(manifest.program.quiet))
     if at is not None and not capture.alternate_on:
         first, last, line = at
-        quiet = leaf is not None and bool({leaf.comm, name} & set(manifest.program.quiet))
         if not quiet:
             asked = _asked(
                 manifest, lines, first, last, line, held=leaf is not None and not carried
@@ -65,7 +65,7 @@ def read_terminal(screen: Screen, capture: Capture, who: Identity, manifest: Man
         if at is not None and _PROMPT.search(at[2]):
             return Terminal(activity="idle", detail=name, rule="prompt", rows=(at[1],))
         return Terminal(activity="unknown", detail=name, rule="transport")
-    menu = _menu(screen, capture, manifest)
+    menu = None if quiet else _menu(screen, capture, manifest)
     if menu is not None:
         return Terminal(
             activity="waiting",
@@ -191,7 +191,7 @@ def _menu(screen: Screen, capture: Capture, manifest: Manifest) -> Ask | None:
     if not isinstance(found, Ask):
         return None
     first, last = found.question.rows
-    inside = first <= capture.cursor.y <= last + 1
+    inside = first <= capture.cursor.y <= last
     return found if not capture.cursor.visible or inside else None
 
 
