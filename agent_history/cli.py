@@ -26,7 +26,7 @@ from agent_history.options import Options
 from agent_history.records import Detail, Session, to_json
 from agent_history.registry import Monitor, Progress, Scan
 from agent_history.search import search as search_in
-from agent_history.tables import hits_table, plan_lines, print_detail, sessions_table
+from agent_history.tables import hits_table, limit_lines, plan_lines, print_detail, sessions_table
 from agent_history.ticks import Ticks
 from agent_history.watching import changes
 
@@ -154,7 +154,10 @@ def scan(
     if json:
         print_json([to_json(session) for session in found.sessions])
     else:
-        Console().print(sessions_table(found.sessions, at))
+        console = Console()
+        console.print(sessions_table(found.sessions, at))
+        for line in limit_lines(found.sessions, at):
+            console.print(f"[dim]{line}[/]")
 
 
 @app.command()
@@ -166,11 +169,12 @@ def show(
         bool, typer.Option("--files-only", help="Only the files it changed.")
     ] = False,
     home: HomeOption = None,
+    harness: HarnessOption = None,
     now: NowOption = None,
 ) -> None:
     """Show one session in depth, of any age."""
     at = clock() if now is None else now
-    monitor = monitor_of(home, None, Options(ticks=Ticks(ticks_file()).keys()))
+    monitor = monitor_of(home, harness, Options(ticks=Ticks(ticks_file()).keys()))
     found, detail = one(monitor, session, at, subagent)
     if files_only:
         paths = [file.path for file in detail.files or ()]
@@ -192,6 +196,7 @@ def plan(
     tick: Annotated[list[str] | None, typer.Option(help="Tick the step with this key.")] = None,
     untick: Annotated[list[str] | None, typer.Option(help="Take a tick back.")] = None,
     home: HomeOption = None,
+    harness: HarnessOption = None,
     now: NowOption = None,
 ) -> None:
     """Show a session's plan; your own ticks are kept by the step's key, without its text."""
@@ -203,7 +208,7 @@ def plan(
             ticks.set(key, ticked=False)
     except OSError as error:
         fail(f"cannot keep ticks in {ticks_file()}: {error.strerror}")
-    monitor = monitor_of(home, None, Options(ticks=ticks.keys()))
+    monitor = monitor_of(home, harness, Options(ticks=ticks.keys()))
     _, detail = one(monitor, session, clock() if now is None else now, None)
     if json:
         print_json([to_json(item) for item in detail.plan])
@@ -237,6 +242,7 @@ def search(
 @app.command()
 def export(
     form: Annotated[str, typer.Option("--format", help="csv or jsonl.")] = "csv",
+    json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
     every_age: AllFlag = False,
     exact: ExactFlag = False,
     home: HomeOption = None,
@@ -244,6 +250,7 @@ def export(
     now: NowOption = None,
 ) -> None:
     """Print sessions as rows of numbers and names; no text of a transcript is in them."""
+    form = "jsonl" if json else form
     if form not in ("csv", "jsonl"):
         fail(f"unknown format {form}; use csv or jsonl", 2)
     options = Options(every_age=every_age, exact=exact, excerpts=False)
@@ -270,25 +277,30 @@ def watch(json: JsonFlag = False, home: HomeOption = None, harness: HarnessOptio
 
 
 @app.command()
-def doctor(json: JsonFlag = False, home: HomeOption = None, now: NowOption = None) -> None:
+def doctor(
+    json: JsonFlag = False,
+    home: HomeOption = None,
+    harness: HarnessOption = None,
+    now: NowOption = None,
+) -> None:
     """Say what can be read here, what is missing and why. Changes nothing."""
     homes = homes_of(os.environ, home)
-    monitor = monitor_of(home, None, Options())
+    monitor = monitor_of(home, harness, Options())
     found = report(monitor, homes, cache_file(), clock() if now is None else now)
     if json:
         print_json(found)
         return
-    for harness in found["harnesses"]:
-        print(f"{harness['id']}: {harness['error'] or ('here' if harness['here'] else 'not here')}")
-        for folder in harness["folders"]:
+    for part in found["harnesses"]:
+        print(f"{part['id']}: {part['error'] or ('here' if part['here'] else 'not here')}")
+        for folder in part["folders"]:
             print(f"  {folder['state']:10} {folder['path']}")
-        if harness["here"]:
-            versions = ", ".join(harness["versions"]) or "none"
-            print(f"  {harness['sessionsLastDay']} sessions in the last day, versions {versions}")
-            print(f"  checked with {harness['checkedVersions']}")
-        for name, number in harness["unknownRecords"].items():
+        if part["here"]:
+            versions = ", ".join(part["versions"]) or "none"
+            print(f"  {part['sessionsLastDay']} sessions in the last day, versions {versions}")
+            print(f"  checked with {part['checkedVersions']}")
+        for name, number in part["unknownRecords"].items():
             print(f"  unknown record {name}: {number}")
-        for model in harness["modelsWithoutPrice"]:
+        for model in part["modelsWithoutPrice"]:
             print(f"  no list price for {model}: its cost is what Claude Code recorded")
     for message in found["warnings"]:
         print(f"warning: {message}")

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from agent_history.limits import newest
 from agent_history.records import (
     ApprovalAsk,
     Detail,
@@ -85,6 +86,18 @@ def sessions_table(sessions: Iterable[Session], now: int) -> Table:
             f"{plan.done}/{plan.total}" if plan else "–",
         )
     return table
+
+
+def limit_lines(sessions: Iterable[Session], now: int) -> Iterable[str]:
+    """The accounts' usage limits, as they were recorded last."""
+    for (harness, subscription), limits in newest(sessions).items():
+        windows = ", ".join(
+            f"{window.used_percent:.0f} % of {window.id}"
+            + (f" (resets in {ago(now, window.resets_at)})" if window.resets_at else "")
+            for window in limits.windows
+        )
+        account = f"{harness} {subscription or ''}".rstrip()
+        yield f"{plain(account)}: {windows}, {ago(limits.at, now)} ago"
 
 
 def ask_lines(session: Session) -> Iterable[str]:

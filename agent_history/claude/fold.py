@@ -92,6 +92,8 @@ class ClaudeFold:
         self.calls = Calls()
         self.changes = Changes()
         self.plan = PlanReplay()
+        self.recover_plan = True
+        """Look for the plan before a long file's tail; off where it is known that there is none."""
         self.recent_prompts: deque[Prompt] = deque(maxlen=MAX_PROMPTS)
         self.errors: deque[Failure] = deque(maxlen=MAX_ERRORS)
         self.recorded_cost: float | None = None
@@ -353,12 +355,12 @@ class ClaudeFold:
     @property
     def plan_needles(self) -> tuple[bytes, ...]:
         """Bytes that a row about the plan holds: the tools' names and their result envelopes."""
-        return PLAN_NEEDLES if self.options.plans else ()
+        return PLAN_NEEDLES if self.options.plans and self.recover_plan else ()
 
     @property
     def full_plan_needles(self) -> tuple[bytes, ...]:
         """Bytes that a row with a full list may hold."""
-        return FULL_PLAN_NEEDLES if self.options.plans else ()
+        return FULL_PLAN_NEEDLES if self.options.plans and self.recover_plan else ()
 
     def feed_plan(self, row: Row) -> None:
         """Take a row for the plan only."""

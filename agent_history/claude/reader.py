@@ -17,6 +17,7 @@ from agent_history.claude.live import AppRecord, LiveRecord, app_records, live_r
 from agent_history.claude.rows import Row
 from agent_history.claude.sessions import HARNESS, Agent, Totals, detail, session
 from agent_history.claude.words import ClaudeWords, WordRow
+from agent_history.context import ContextSample
 from agent_history.fields import DAY_MS, added
 from agent_history.homes import Homes
 from agent_history.options import Options
@@ -37,6 +38,8 @@ class _Entry:
         self.metas: dict[str, tuple[str, str]] = {}
         self.totals: Totals | None = None
         self.exact = True
+        self.seeded = False
+        """The totals came from an earlier run; the fold counts on from them."""
         self.settled: tuple[object, Session] | None = None
         """An older session's record, with everything it depends on; its folds are gone."""
 
@@ -221,11 +224,14 @@ class ClaudeCode:
             if self._cache is not None and found.print.size > HEAD + TAIL:
                 cached = self._cache.get(found.path, found.print, Totals)
         if cached is not None:
+            main.fold.recover_plan = cached.planned
             main.refresh(found.print, whole=False)
             main.feed_line_at(cached.title_at)
-            entry.totals, entry.exact = cached, True
-        elif main.refresh(found.print, whole) or entry.totals is None:
-            entry.totals, entry.exact = totals_of(main.fold), main.whole
+            seed(main.fold, cached)
+            entry.totals, entry.seeded = cached, True
+        elif main.refresh(found.print, whole and not entry.seeded) or entry.totals is None:
+            entry.seeded = entry.seeded and not main.restarted
+            entry.totals = totals_of(main.fold)
             if main.whole and self._cache is not None and found.print.size > HEAD + TAIL:
                 title_at = last_title(found.path, found.print.size)
                 self._cache.put(
@@ -233,6 +239,7 @@ class ClaudeCode:
                     found.print,
                     msgspec.structs.replace(entry.totals, title_at=title_at),
                 )
+        entry.exact = main.whole or entry.seeded
         names = {agent.path for agent in agents}
         entry.agents = {path: kept for path, kept in entry.agents.items() if path in names}
         for agent in agents:
@@ -351,7 +358,17 @@ def totals_of(fold: ClaudeFold) -> Totals:
         removed=fold.changes.removed,
         sample=fold.sample.state(),
         started_at=fold.started_at,
+        planned=fold.plan.known,
     )
+
+
+def seed(fold: ClaudeFold, totals: Totals) -> None:
+    """Let a fold that saw only the ends count on from the numbers of a whole read."""
+    fold.usage.models, fold.side.models = totals.models, totals.side
+    fold.prompts = totals.prompts
+    fold.changes.added, fold.changes.removed = totals.added, totals.removed
+    fold.sample = ContextSample.from_state(totals.sample)
+    fold.started_at = totals.started_at
 
 
 def last_title(path: str, size: int) -> int | None:

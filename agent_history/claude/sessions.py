@@ -57,6 +57,8 @@ class Totals(msgspec.Struct, array_like=True):
     removed: int
     sample: tuple[list[int], int, int, int | None]
     started_at: int | None
+    planned: bool
+    """Is there a plan in the part that only a whole read sees?"""
     title_at: int | None = None
     """Offset of the newest title record, where it lies outside the ends."""
 

@@ -86,6 +86,8 @@ class CodexFold:
         self.calls = Calls()
         self.changes = Changes()
         self.plan = PlanReplay()
+        self.recover_plan = True
+        """Look for the plan before a long file's tail; off where it is known that there is none."""
         self.recent_prompts: deque[Prompt] = deque(maxlen=MAX_PROMPTS)
         self.errors: deque[Failure] = deque(maxlen=MAX_ERRORS)
         self.sizes = BreakdownSizes()
@@ -473,7 +475,7 @@ class CodexFold:
     @property
     def plan_needles(self) -> tuple[bytes, ...]:
         """Bytes that a line about the plan holds."""
-        return PLAN_NEEDLES if self.options.plans else ()
+        return PLAN_NEEDLES if self.options.plans and self.recover_plan else ()
 
     full_plan_needles = plan_needles
 
@@ -487,6 +489,7 @@ class CodexFold:
 
     def gap(self) -> None:
         """Lines are missing here: what was open before says nothing about what follows."""
+        self.tokens.carried = not self._replay.active
         self.plan = PlanReplay()
         self.calls.forget_open()
         self.open = False

@@ -18,6 +18,7 @@ from agent_history.codex.sessions import (
     Thread,
     Totals,
     detail,
+    seed,
     session,
     totals_of,
 )
@@ -149,8 +150,8 @@ class Codex:
             if found.archived or self._known(thread).archived:
                 continue
             prints = tuple((file.path, file.print) for file in found.files)
-            settled = entry.settled is not None and entry.prints == prints
-            if not settled:
+            # A thread whose fold was let go and whose files did not change is known already.
+            if entry.fold is not None or entry.prints != prints:
                 self._refresh(entry, found, now)
             if entry.hidden:
                 continue
@@ -195,6 +196,7 @@ class Codex:
         cached = None
         if self._cache is not None and len(found.files) == 1 and newest.print.size > HEAD + TAIL:
             cached = self._cache.get(newest.path, newest.print, Totals)
+            fold.recover_plan = cached is None or cached.planned
         entry.transcripts = []
         for number, file in enumerate(found.files):
             if number:
@@ -206,17 +208,15 @@ class Codex:
         entry.fold = fold
         read_whole = all(transcript.whole for transcript in entry.transcripts)
         entry.exact = read_whole or cached is not None
-        entry.totals = cached if cached is not None else totals_of(fold)
+        if cached is not None:
+            seed(fold, cached)
+        entry.totals = totals_of(fold)
         single = len(found.files) == 1 and newest.print.size > HEAD + TAIL
         if self._cache is not None and read_whole and single and cached is None:
             self._cache.put(newest.path, newest.print, entry.totals)
 
     def _grow(self, entry: _Entry, found: ThreadFiles) -> None:
         last = entry.transcripts[-1]
-        if not last.whole and entry.exact:
-            # Totals came from the cache of an earlier run; the file has moved on.
-            self._first(entry, found, whole=True)
-            return
         last.refresh(found.files[-1].print, last.whole)
         if last.restarted:
             self._first(entry, found, whole=True)
@@ -256,7 +256,10 @@ class Codex:
         made = self._made(thread, entry, found, now)
         if not self._recent(found, now):
             entry.settled = (key, made)
-            entry.transcripts, entry.fold = [], None
+            for member in (thread, *self._children.get(thread, ())):
+                kin = self._entries[member]
+                if not self._recent(self._files[member], now):
+                    kin.transcripts, kin.fold = [], None
         listed = self._options.every_age or (made.last_activity_at or 0) >= now - DAY_MS
         return made if listed else None
 

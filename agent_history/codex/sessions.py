@@ -45,6 +45,8 @@ class Totals(msgspec.Struct, array_like=True):
     removed: int
     sample: tuple[list[int], int, int, int | None]
     started_at: int | None
+    planned: bool
+    """Is there a plan in the part that only a whole read sees?"""
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -68,7 +70,17 @@ def totals_of(fold: CodexFold) -> Totals:
         removed=fold.changes.removed,
         sample=fold.sample.state(),
         started_at=fold.started_at,
+        planned=fold.plan.known,
     )
+
+
+def seed(fold: CodexFold, totals: Totals) -> None:
+    """Let a fold that saw only the ends count on from the numbers of a whole read."""
+    fold.tokens.models = totals.models
+    fold.prompts = totals.prompts
+    fold.changes.added, fold.changes.removed = totals.added, totals.removed
+    fold.sample = ContextSample.from_state(totals.sample)
+    fold.started_at = totals.started_at
 
 
 def title_of(thread: Thread) -> str:

@@ -36,7 +36,8 @@ class TokenBook:
     def __init__(self) -> None:
         self.models: dict[str, ModelTokens] = {}
         self.before = Usage()
-        self.counted = False
+        self.carried = False
+        """Counts before the first one seen are this thread's own: they were only not read."""
 
     def base(self, total: Usage) -> None:
         """A counter of the parent, replayed: the next difference starts here."""
@@ -54,7 +55,7 @@ class TokenBook:
         )
         # A counter that fell began anew, and one that begins high was carried over from a file
         # that is not here: only what the last reply used is known to be new.
-        known = grown and (before.total_tokens > 0 or last is None)
+        known = grown and (self.carried or before.total_tokens > 0 or last is None)
         step = _minus(total, before) if known else (last or total)
         self.before = total
         booked = self.models.get(model)
@@ -64,7 +65,6 @@ class TokenBook:
         booked.cached += min(step.cached_input_tokens, step.input_tokens)
         booked.written += step.cache_write_input_tokens
         booked.output += step.output_tokens
-        self.counted = True
         return True
 
 

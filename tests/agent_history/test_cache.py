@@ -97,6 +97,28 @@ def test_growth_within_one_run_after_a_cached_start(root: Path, tmp_path: Path) 
     assert codex.tokens is not None and codex.tokens.input == 5000 and codex.prompts == 7
 
 
+def test_a_transcript_counts_on_from_the_numbers_of_an_earlier_run(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache/totals"
+    fresh(root, cache)
+    homes = homes_of({}, str(root), proc=str(root / "proc"))
+    monitor = Monitor(homes, Options(), TotalsCache(str(cache)))
+    monitor.scan(NOW)
+    monkeypatch.setattr(Transcript, "_start_over", lambda self: pytest.fail("read whole again"))
+    # The newest reply is written again with its final numbers, then another one comes.
+    Claude(root).write(
+        reply("the last words", message_id="end", used=usage(10, 50)),
+        reply("more", message_id="more", used=usage(1000, 7)),
+    )
+    found = {session.harness: session for session in monitor.scan(NOW).sessions}["claude-code"]
+    clean = {session.harness: session for session in fresh(root, tmp_path / "other")}["claude-code"]
+    assert (found.tokens, found.prompts, found.cost_usd, found.context_history) == (
+        clean.tokens, clean.prompts, clean.cost_usd, clean.context_history,
+    )  # fmt: skip
+    assert not found.partial
+
+
 def test_the_cache_holds_no_text_and_is_private(root: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache/totals"
     fresh(root, cache)

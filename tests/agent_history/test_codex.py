@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from agent_history.codex.reader import Codex
+from agent_history.limits import newest
 from agent_history.options import Options
 from agent_history.records import (
     ApprovalAsk,
@@ -20,6 +21,7 @@ from agent_history.records import (
     QuestionAsk,
     Tokens,
 )
+from agent_history.tables import limit_lines
 from tests.agent_history.stores import (
     MINUTE,
     NOW,
@@ -490,6 +492,46 @@ def test_usage_limits_are_the_newest_of_the_account(codex: Rollouts) -> None:
     assert found is not None and (found.at, found.subscription) == (NOW - 2000, "pro")
     (window,) = found.windows
     assert (window.id, window.used_percent, window.resets_at) == ("primary", 25, 1_796_080_000_000)
+
+
+def test_limits_of_one_account_are_the_newest_over_its_sessions(codex: Rollouts) -> None:
+    window = {"used_percent": 5, "window_minutes": 300, "resets_in_seconds": 60}
+    one = counted(1, 1)
+    for number, used in ((1, 40), (2, 5)):
+        limits = {"primary": {**window, "used_percent": used}, "plan_type": "pro"}
+        thread = f"{THREAD[:-1]}{number}"
+        codex.write(
+            meta(thread), context(), tokens(one, one, NOW - number * 1000, limits), thread=thread
+        )
+    ((key, found),) = newest(codex.read().scan(NOW)).items()
+    assert key == ("codex", "pro") and found.windows[0].used_percent == 40
+    assert found.windows[0].resets_at == NOW - 1000 + 60_000
+    (said,) = limit_lines(codex.read().scan(NOW), NOW)
+    assert said == "codex pro: 40 % of primary (resets in 59s), 1s ago"
+
+
+def test_children_of_older_threads_are_let_go_and_known_again(codex: Rollouts) -> None:
+    at = NOW - 3 * 86_400_000
+    codex.write(meta(at=at), context(at=at))
+    codex.write(meta(CHILD, at, source=SPAWN), context(at=at), thread=CHILD)
+    for path in codex.folder.iterdir():
+        os.utime(path, (at / 1000, at / 1000))
+    for _ in range(3):
+        (session,) = codex.read().scan(NOW)
+        assert [child.id for child in session.children] == [f"codex:{CHILD}"]
+        assert all(entry.fold is None for entry in codex.read()._entries.values())
+    assert len(codex.detail().subagents or ()) == 1
+
+
+def test_an_older_thread_from_its_ends_has_the_counter_of_its_end(codex: Rollouts) -> None:
+    at = NOW - 3 * 86_400_000
+    codex.write(meta(at=at), context(at=at))
+    for number in range(1, 12):
+        total, last = counted(100 * number, 10 * number), counted(100, 10)
+        codex.write(event("agent_message", at, message="x" * 100_000), tokens(total, last, at))
+    os.utime(codex.path(), (at / 1000, at / 1000))
+    session = codex.session()
+    assert session.partial and session.tokens == Tokens(input=1100, output=110)
 
 
 def lock(codex: Rollouts, held: bool) -> None:

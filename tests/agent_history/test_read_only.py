@@ -6,6 +6,7 @@ import ast
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -165,6 +166,21 @@ def test_no_command_changes_a_store_or_opens_a_secret(
     secret = (".key", ".credentials.json", "auth.json", ".env")
     assert [line for line in traced if line.endswith(secret)] == []
     assert "DO NOT READ" not in done.stdout
+
+
+def test_watching_changes_nothing_either(home: Path, tmp_path: Path) -> None:
+    before = listing(home)
+    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(PACKAGE.parent)}
+    arguments = [sys.executable, "-c", TRACER, str(home), "watch", "--json", "--home", str(home)]
+    with subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, text=True
+    ) as running:
+        assert running.stdout is not None and running.stderr is not None
+        assert "id" in json.loads(running.stdout.readline())
+        running.send_signal(signal.SIGINT)
+        traced = running.stderr.read().splitlines()
+    assert listing(home) == before
+    assert [line for line in traced if line.startswith(("write ", "os."))] == []
 
 
 def test_fixtures_are_small_and_hold_no_path_of_a_machine() -> None:

@@ -209,6 +209,20 @@ def test_a_wal_without_its_index_is_read_from_a_private_copy(tmp_path: Path) -> 
     assert listing(store) == before
 
 
+def test_in_a_folder_that_cannot_be_written_a_live_database_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.db"
+    db = wal(path)
+    db.execute("PRAGMA wal_autocheckpoint=0")
+    db.execute("INSERT INTO t VALUES (1, 2)")
+    before = listing(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert [row["a"] for row in rows(path)] == [1]
+    assert listing(tmp_path) == before
+    db.close()
+
+
 def test_a_database_locked_by_its_writer_says_so(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     db = sqlite3.connect(path, isolation_level=None)
