@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
 
 import msgspec
 
@@ -36,8 +35,9 @@ def identify(capture: Capture, lines: Sequence[str], library: Library) -> Identi
     foreground = tuple(p for p in capture.processes if p.foreground)
     children = tuple(p for p in foreground if p.depth > 0 or not _is_shell(p, library))
     for process in sorted(foreground, key=lambda p: p.depth):
+        exe = _exe(process)
         for manifest in library.manifests:
-            reason = _matches(manifest, process)
+            reason = _matches(manifest, process, exe)
             if reason and manifest.id != SHELL:
                 program = Program(name=manifest.id, via="process", confidence="high")
                 return Identity(
@@ -69,10 +69,14 @@ def identify(capture: Capture, lines: Sequence[str], library: Library) -> Identi
 
 def name_of(process: Process) -> str:
     """The name a person would use: the executable, or the script that an interpreter runs."""
-    words = [PurePosixPath(a).name for a in process.argv[:2] if a and not a.startswith("-")]
+    words = [_base(a) for a in process.argv[:2] if a and not a.startswith("-")]
     if len(words) > 1 and (_INTERPRETERS.match(words[0]) or words[0] in ("bash", "sh", "zsh")):
         return words[1]
     return process.comm or (words[0] if words else "")
+
+
+def _base(path: str) -> str:
+    return path.rstrip("/").rsplit("/", 1)[-1]
 
 
 def _is_shell(process: Process, library: Library) -> bool:
@@ -81,28 +85,28 @@ def _is_shell(process: Process, library: Library) -> bool:
 
 
 def _exe(process: Process) -> str:
-    return PurePosixPath(process.argv[0]).name if process.argv and process.argv[0] else process.comm
+    return _base(process.argv[0]) if process.argv and process.argv[0] else process.comm
 
 
-def _matches(manifest: Manifest, process: Process) -> str | None:
+def _matches(manifest: Manifest, process: Process, exe: str) -> str | None:
     rule = manifest.program
+    if exe not in rule.exe and process.comm not in rule.exe:
+        return _script(manifest, process, exe)
     if any(word in process.argv for word in rule.not_argv):
         return None
-    names = {process.comm, _exe(process)}
-    if names & set(rule.exe):
-        return f"executable {_exe(process) or process.comm}"
+    return f"executable {exe or process.comm}"
+
+
+def _script(manifest: Manifest, process: Process, exe: str) -> str | None:
+    rule = manifest.program
     for path in process.argv[:3]:
-        if PurePosixPath(path).name in rule.exe and _runs_script(process, path):
-            return f"script {PurePosixPath(path).name}"
-        for fragment in rule.script:
-            if fragment in path and ("/" in path):
-                return f"script path …{fragment}…"
+        if "/" not in path:
+            continue
+        named = _base(path) in rule.exe and path in process.argv[1:2] and _INTERPRETERS.match(exe)
+        fragment = next((f for f in rule.script if f in path), None)
+        if (named or fragment) and not any(word in process.argv for word in rule.not_argv):
+            return f"script {_base(path)}" if named else f"script path …{fragment}…"
     return None
-
-
-def _runs_script(process: Process, path: str) -> bool:
-    """`node …/bin/codex`: the path is the script of an interpreter, not an argument of a tool."""
-    return "/" in path and bool(_INTERPRETERS.match(_exe(process))) and path in process.argv[1:2]
 
 
 def _by_command(command: str, library: Library) -> Manifest | None:

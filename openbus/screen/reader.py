@@ -169,14 +169,10 @@ class _AgentScreen:
     def _inside_dialog(self, composer: Composer, last: int) -> bool:
         """What looks like a composer is a dialog's own text field: the dialog's hints follow."""
         below = [self.lines[r].strip() for r in range(composer.row + 1, last + 1)]
-        whole = " ".join(text for text in below if text)
-        return any(
-            rule.footer.search(text)
-            for rule in self.manifest.dialogs
-            if rule.footer is not None
-            for text in (*below, whole)
-            if text
-        )
+        hints = [text for text in below if text]
+        hints.append(" ".join(hints))
+        footers = {rule.footer for rule in self.manifest.dialogs if rule.footer is not None}
+        return any(footer.search(text) for footer in footers for text in hints)
 
     def _asking(self, ask: Ask) -> Reading:
         question = ask.question

@@ -19,8 +19,12 @@ def _blank_table(glyphs: str) -> dict[int, str]:
     return {ord(glyph): " " for glyph in glyphs}
 
 
+@lru_cache(maxsize=4096)
 def unframe(line: str, box: str) -> str:
-    """The line with gutter and box glyphs blanked, so that columns stay where they are."""
+    """The line with gutter and box glyphs blanked, so that columns stay where they are.
+
+    Remembered, as most rows of a frame were on the frame before.
+    """
     if not box or line.isascii():
         return line
     return line.translate(_blank_table(box)).rstrip()
