@@ -11,7 +11,7 @@ from agent_history.records import Session
 from agent_history.registry import Monitor
 
 RELIST_MS = 2_000
-DEBOUNCE_MS = 200
+DEBOUNCE_MS = 500
 
 
 def changes(monitor: Monitor, clock: Callable[[], int]) -> Generator[Session, None, None]:

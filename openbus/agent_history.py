@@ -28,7 +28,7 @@ from openbus.model import Session as PaneSession
 SOURCE: Final = "agent-history/1"
 PROGRAMS: Final = frozenset({"claude-code", "codex"})
 RELIST_MS: Final = 2_000
-DEBOUNCE_MS: Final = 300
+DEBOUNCE_MS: Final = 1_000
 
 
 class Joined(msgspec.Struct, frozen=True, kw_only=True):

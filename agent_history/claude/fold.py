@@ -130,7 +130,7 @@ class ClaudeFold:
         """Keep what every conversation row carries; gives the row's time."""
         at = epoch_ms(row.timestamp)
         if at is not None:
-            if self.started_at is None:
+            if self.started_at is None or at < self.started_at:
                 self.started_at = at
             if self.last_at is None or at > self.last_at:
                 self.last_at = at
@@ -268,8 +268,7 @@ class ClaudeFold:
         human = row.origin is None or row.origin.kind in (None, "human")
         if human and not text.startswith(NOTIFICATIONS) and row.prompt_source != "system":
             self._prompt(text, at)
-        self._close_quietly()
-        self._reopen(at)
+        self._begin(at)
 
     def _prompt(self, text: str, at: int) -> None:
         self.prompts += 1
@@ -341,10 +340,18 @@ class ClaudeFold:
         self.outcome = outcome
         self.calls.forget_open()
 
-    def _close_quietly(self) -> None:
-        """A prompt after a turn that never wrote its end begins a new turn; no call survives it."""
+    def _begin(self, at: int) -> None:
+        """A prompt begins a turn. One that never wrote its end is over, and no call survives it.
+
+        Rows are not always in the order of their times (2.1.197 wrote a prompt behind its reply):
+        a prompt older than the turn that is open is that turn's own.
+        """
+        if self.open and self.turn_started_at is not None and at <= self.turn_started_at:
+            self.turn_started_at = at
+            return
         self.open = False
         self.calls.forget_open()
+        self._reopen(at)
 
     def _reopen(self, at: int) -> None:
         if not self.open:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from agent_history.reading.decode import as_dict
+from agent_history.reading.files import Fingerprint, fingerprint
 from agent_history.reading.processes import Processes
 
 MAX_RECORD = 1 << 20
@@ -93,34 +94,55 @@ def foreign(domain: object, namespace: str) -> bool:
     return "pid:[" in text and number not in text
 
 
-def app_records(folders: tuple[str, ...]) -> dict[str, AppRecord]:
-    """The desktop app's records by session id; the newest of two records of one session wins.
+class AppRecords:
+    """The desktop app's records by session id; a file is read again when it changed.
 
     `claude-code-sessions/<account>/<workspace>/local_*.json`, after other readers of the app. The
     field behind "marked blocked" and the mark of a thread deleted in the app are not known; see
     `docs/agents.md`.
     """
-    found: dict[str, tuple[int, AppRecord]] = {}
-    for folder in folders:
-        for path in app_files(folder):
-            data = read_json(path)
-            session = data.get("cliSessionId")
-            if not isinstance(session, str) or not session:
+
+    def __init__(self, folders: tuple[str, ...]) -> None:
+        self._folders = folders
+        self._known: dict[str, tuple[Fingerprint, int, AppRecord | None]] = {}
+
+    def read(self) -> dict[str, AppRecord]:
+        """All records; the newest of two records of one session wins."""
+        known: dict[str, tuple[Fingerprint, int, AppRecord | None]] = {}
+        newest: dict[str, tuple[int, AppRecord]] = {}
+        for path in (path for folder in self._folders for path in app_files(folder)):
+            found = fingerprint(path)
+            if found is None:
                 continue
-            active, focused = data.get("lastActivityAt"), data.get("lastFocusedAt")
-            unread = None
-            if isinstance(active, int) and isinstance(focused, int):
-                unread = active > focused
-            record = AppRecord(
-                session_id=session,
-                title=str(data.get("title") or ""),
-                archived=data.get("isArchived") is True,
-                unread=unread,
-            )
-            at = active if isinstance(active, int) else 0
-            if session not in found or found[session][0] <= at:
-                found[session] = (at, record)
-    return {session: record for session, (_, record) in found.items()}
+            entry = self._known.get(path)
+            if entry is None or entry[0] != found:
+                entry = (found, *app_record(read_json(path)))
+            known[path] = entry
+            _, at, record = entry
+            if record is not None:
+                old = newest.get(record.session_id)
+                if old is None or old[0] <= at:
+                    newest[record.session_id] = (at, record)
+        self._known = known
+        return {session: record for session, (_, record) in newest.items()}
+
+
+def app_record(data: dict[str, Any]) -> tuple[int, AppRecord | None]:
+    """When the thread was active last, and its record; None when the file names no session."""
+    session = data.get("cliSessionId")
+    active, focused = data.get("lastActivityAt"), data.get("lastFocusedAt")
+    at = active if isinstance(active, int) else 0
+    if not isinstance(session, str) or not session:
+        return at, None
+    unread = None
+    if isinstance(active, int) and isinstance(focused, int):
+        unread = active > focused
+    return at, AppRecord(
+        session_id=session,
+        title=str(data.get("title") or ""),
+        archived=data.get("isArchived") is True,
+        unread=unread,
+    )
 
 
 def app_files(folder: str) -> Iterator[str]:

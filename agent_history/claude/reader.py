@@ -13,7 +13,7 @@ import msgspec
 from agent_history.cache import TotalsCache
 from agent_history.claude.files import Found, list_homes
 from agent_history.claude.fold import ClaudeFold
-from agent_history.claude.live import AppRecord, LiveRecord, app_records, live_records, read_json
+from agent_history.claude.live import AppRecord, AppRecords, LiveRecord, live_records, read_json
 from agent_history.claude.rows import Row
 from agent_history.claude.sessions import HARNESS, Agent, Totals, detail, session
 from agent_history.claude.words import ClaudeWords, WordRow
@@ -54,6 +54,7 @@ class ClaudeCode:
         self._homes = homes
         self._options = options
         self._cache = cache
+        self._apps = AppRecords(homes.claude_app)
         self._processes = Processes(homes.proc)
         self._rows: LineDecoder[Any] = LineDecoder(Row)
         self._entries: dict[str, _Entry] = {}
@@ -120,7 +121,7 @@ class ClaudeCode:
         """The sessions of the last day, or of every age; see `Options`."""
         listing = list_homes(self._homes.claude)
         self.warnings = [f"cannot list {folder}" for folder in listing.unreadable]
-        apps, live = app_records(self._homes.claude_app), self.live()
+        apps, live = self._apps.read(), self.live()
         agents: dict[str, list[Found]] = {}
         for found in listing.agents:
             owner = found.owner or self._owner_of(found)
@@ -294,7 +295,7 @@ class ClaudeCode:
         entry = self._reopened(found.path, name) if found is not None else None
         if found is None or entry is None or entry.main is None:
             return None
-        app = app_records(self._homes.claude_app).get(name)
+        app = self._apps.read().get(name)
         made = self._made(entry, name, entry.main, self.live().get(name), app, now)
         detailed = self._detail(entry, name, found.path, subagent, now)
         return (made, detailed) if made is not None and detailed is not None else None

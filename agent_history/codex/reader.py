@@ -83,8 +83,10 @@ class Codex:
         return os.path.isdir(self._homes.codex)
 
     def watch_roots(self) -> list[str]:
-        """The home: rollouts, index, state database and locks all lie in it."""
-        return list(dict.fromkeys((self._homes.codex, self._homes.codex_sqlite)))
+        """Rollouts and locks. The index and the state database lie beside the agent's own logs
+        and are looked at on the timer."""
+        names = ("sessions", "archived_sessions", "thread-writer-locks")
+        return [os.path.join(self._homes.codex, name) for name in names]
 
     def owners(self) -> dict[str, int]:
         """Thread ids to the process that holds each one's writer lock."""

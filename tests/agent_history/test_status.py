@@ -264,6 +264,16 @@ def test_a_later_prompt_opens_the_turn_anew(claude: Claude) -> None:
     assert claude.session().turn_started_at == NOW - 10_000
 
 
+def test_a_prompt_written_behind_its_reply_belongs_to_the_open_turn(claude: Claude) -> None:
+    claude.write(calls(call("Bash", command="rm -rf build"), at=NOW - 9000),
+                 prompt("clean up", at=NOW - 9700))  # fmt: skip
+    session = claude.session()
+    assert session.turn_started_at == session.started_at == NOW - 9700
+    claude.write(result(error=True, at=NOW - 8000))
+    (shown,) = claude.detail().activity
+    assert shown.error and shown.ended_at == NOW - 8000
+
+
 def test_a_message_from_a_background_task_opens_a_turn_but_is_no_prompt(claude: Claude) -> None:
     note = prompt("<task-notification>x</task-notification>", at=NOW - 5000)
     note["origin"] = {"kind": "task-notification"}
