@@ -47,7 +47,7 @@ MANY = 500
 SETTLE = 0.02
 """Seconds from the first signal to the capture: a program has usually finished painting by then."""
 
-BATCH_SHARE = 0.05
+BATCH_SHARE = 0.1
 """Share of a core that batches may take here; the tick grows, up to `TICK_MOST`, to keep it."""
 
 TICK_MOST = 0.5
@@ -249,12 +249,17 @@ class ServerWatch:
         """Until there is something to do: a signal that has settled, or a due part of the net."""
         while True:
             now = time.monotonic()
-            until = min(self._list.due, self._activity.due)
+            net = min(self._list.due, self._activity.due)
             if self._list.every > CENSUS_EVERY:
-                until = min(until, self._census.due)
+                net = min(net, self._census.due)
+            if net <= now:
+                return
+            if now < self._next_batch:
+                # Whatever wakes us meanwhile has to wait for the next batch.
+                await asyncio.sleep(min(net, self._next_batch) - now)
+                continue
             ripe = self._ripe_at(now)
-            if ripe is not None:
-                until = min(until, max(ripe, self._next_batch))
+            until = net if ripe is None else min(net, ripe)
             if until <= now:
                 return
             self._wake.clear()

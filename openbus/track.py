@@ -83,7 +83,7 @@ class PaneTrack:
         self._progress_at: int | None = None
         self._captured_at: int | None = None
         self._worked_at: int | None = None
-        self._shell_screen: list[str] = []
+        self._shell_screen: Capture | None = None
         self._streak = 0
         self._ended = False
         self.failures = 0
@@ -143,7 +143,7 @@ class PaneTrack:
         if reading.question is not None and self._is_old(reading.question, capture):
             reading = _without_question(reading)
         elif reading.program.name == "shell":
-            self._shell_screen = self._lines(capture)
+            self._shell_screen = capture
         self._reading = reading
         self._key = key
         self._parsed_at = now
@@ -159,12 +159,13 @@ class PaneTrack:
         a shell was in front, and the cursor is on a row below it, behind other output."""
         first, last = question.rows
         cursor = capture.cursor
-        if not self._shell_screen or not cursor.visible or cursor.y <= last:
+        before = self._shell_screen
+        if before is None or not cursor.visible or cursor.y <= last:
             return False
         lines = self._lines(capture)
         dialog = [line for line in lines[first : last + 1] if line.strip()]
         below = [line for line in lines[last + 1 : cursor.y + 1] if line.strip()]
-        return bool(below) and bool(dialog) and set(dialog) <= set(self._shell_screen)
+        return bool(below) and bool(dialog) and set(dialog) <= set(self._lines(before))
 
     def _lines(self, capture: Capture) -> list[str]:
         return parse(capture.ansi, capture.width, capture.height, self._memo).lines
