@@ -9,8 +9,8 @@ from agent_history.homes import Homes
 from agent_history.prices import PRICES_DATE, price_of
 from agent_history.registry import Monitor
 
-CLAUDE_CHECKED = "2.0.76, 2.1.197, 2.1.332"
-CODEX_CHECKED = "0.128.0, 0.171.0"
+CLAUDE_CHECKED = "2.0.30, 2.0.76, 2.1.120, 2.1.197, 2.1.250, 2.1.300, 2.1.332"
+CODEX_CHECKED = "0.107.0, 0.128.0, 0.145.0, 0.165.0, 0.171.0"
 
 
 def report(monitor: Monitor, homes: Homes, cache: str, now: int) -> dict[str, Any]:

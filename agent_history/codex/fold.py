@@ -49,6 +49,16 @@ QUESTION_TOOL = "request_user_input"
 PERMISSION_TOOL = "request_permissions"
 PLAN_NEEDLES = (b'"update_plan"',)
 SAME_MOMENT_MS = 100
+# Events that say nothing a record of ours shows.
+# fmt: off
+PASSED_OVER = (
+    "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "background_event",
+    "context_compacted", "entered_review_mode", "exited_review_mode", "item_started",
+    "mcp_tool_call_begin", "thread_rolled_back", "thread_settings_applied", "turn_diff",
+    "undo_completed", "undo_started", "view_image_tool_call", "warning", "web_search_begin",
+    "web_search_end",
+)
+# fmt: on
 
 
 class CodexFold:
@@ -113,14 +123,13 @@ class CodexFold:
             "exec_command_end": self._command_end,
             "patch_apply_end": self._patch_end,
             "collab_agent_spawn_end": self._spawned,
+            "sub_agent_activity": self._activity,
+            "mcp_tool_call_end": self._mcp_end,
             "request_user_input": self._input_request,
-            "agent_message": _nothing,
-            "agent_reasoning": _nothing,
             "exec_command_begin": self._began,
             "patch_apply_begin": self._began,
-            "context_compacted": _nothing,
-            "thread_settings_applied": _nothing,
         }
+        self._events.update(dict.fromkeys(PASSED_OVER, _nothing))
         self._responses: dict[str, Callable[[Payload, int], None]] = {
             "function_call": self._function_call,
             "custom_tool_call": self._custom_call,
@@ -333,13 +342,15 @@ class CodexFold:
             self.agents.setdefault(item.agent_thread_id, "")
 
     def _command_item(self, item: Item) -> None:
-        """In code mode the script is the call, and what it ran comes as an item of its own."""
-        state = self.calls.open.get(item.id or "")
-        if state is None:
-            scripts = [call for call in self.calls.open.values() if call.name == "exec"]
-            state = scripts[-1] if scripts else None
+        state = self._call_behind(item.id)
         if state is not None and item.exit_code is not None:
             self._exit(state, item.exit_code, item.aggregated_output)
+
+    def _call_behind(self, call: str | None) -> CallState | None:
+        """The open call of this id. In code mode the script is the call, and what it ran comes
+        with an id of its own: then it is the newest script."""
+        state = self.calls.open.get(call or "")
+        return state if state is not None else self.open_call("exec")
 
     def _exit(self, state: CallState, code: int, output: str | None) -> None:
         state.error = code != 0
@@ -372,6 +383,19 @@ class CodexFold:
     def _spawned(self, event: Payload, at: int) -> None:
         if event.new_thread_id:
             self.agents[event.new_thread_id] = event.new_agent_nickname or ""
+
+    def _activity(self, event: Payload, at: int) -> None:
+        if event.agent_thread_id:
+            self.agents.setdefault(event.agent_thread_id, "")
+
+    def _mcp_end(self, event: Payload, at: int) -> None:
+        result = as_dict(event.result)
+        state = self._call_behind(event.call_id)
+        if state is not None:
+            failure = result.get("Err")
+            state.error = failure is not None
+            if isinstance(failure, str):
+                state.error_text = cut(failure, TEXT)
 
     def _began(self, event: Payload, at: int) -> None:
         self._resolved(event.call_id)

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from agent_history.cli import app
+from agent_history.doctor import CODEX_CHECKED
 from tests.agent_history.stores import (
     MINUTE,
     NOW,
@@ -147,7 +148,7 @@ def test_doctor_says_what_is_here_and_what_is_missing(home: Path) -> None:
     states = {folder["path"]: folder["state"] for folder in claude["folders"]}
     assert states[str(home / ".claude/projects")] == "readable"
     assert states[str(home / ".claude/sessions")] == "missing"
-    assert codex["checkedVersions"] == "0.128.0, 0.171.0"
+    assert codex["checkedVersions"] == CODEX_CHECKED
     assert "checked with" in run("doctor", home=home).stdout
 
 

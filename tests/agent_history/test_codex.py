@@ -359,6 +359,34 @@ def test_code_mode_shows_the_command_inside_the_script(codex: Rollouts) -> None:
     assert (call.error, call.error_text) == (True, "boom")
 
 
+@pytest.mark.parametrize(
+    ("result", "error"), [({"Err": "user cancelled MCP tool call"}, True), ({"Ok": {}}, False)]
+)
+def test_how_a_call_to_an_mcp_server_ended(
+    codex: Rollouts, result: dict[str, Any], error: bool
+) -> None:
+    script = "await tools.mcp__lab__send_invoice({});"
+    codex.write(
+        meta(),
+        context(),
+        STARTED,
+        response("custom_tool_call", call_id="c1", name="exec", input=script),
+        event("mcp_tool_call_end", call_id="exec-1", result=result),
+        response("custom_tool_call_output", call_id="c1", output="Script completed"),
+    )
+    (call,) = codex.detail().activity
+    assert call.error is error
+    assert call.error_text == ("user cancelled MCP tool call" if error else None)
+
+
+def test_a_subagent_that_only_its_parents_rollout_names(codex: Rollouts) -> None:
+    # 0.145.0 writes this event where 0.171.0 writes an item.
+    codex.write(meta(), context(), event("sub_agent_activity", agent_thread_id=CHILD))
+    codex.write(meta(CHILD, source=SPAWN), context(), thread=CHILD)
+    found = codex.read().read_session(f"codex:{THREAD}", NOW)
+    assert found is not None and [agent.id for agent in found[1].subagents or ()] == [CHILD]
+
+
 def test_a_script_that_does_more_is_not_taken_for_its_first_command(codex: Rollouts) -> None:
     script = 'await tools.exec_command({"cmd": "cat a"}); await tools.apply_patch("x");'
     codex.write(

@@ -134,6 +134,14 @@ def test_differs_ccusage_leaves_out_replies_without_a_time(tmp_path: Path) -> No
     assert claude.session().tokens == Tokens(input=20, output=10), "ccusage: half of it"
 
 
+def test_differs_ccusage_lists_flat_subagents_whose_session_was_never_written(
+    tmp_path: Path,
+) -> None:
+    claude = Claude(tmp_path)
+    claude.agent("warm", prompt("Warmup"), reply("ok"), flat=True)
+    assert claude.read().scan(NOW) == [], "ccusage: a session named agent-warm"
+
+
 def test_differs_ccusage_counts_tokens_of_synthetic_rows(tmp_path: Path) -> None:
     claude = Claude(tmp_path)
     claude.write(prompt("go"), reply("ok"), reply("x", message_id="s", model="<synthetic>"))
