@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from openbus import __version__
-from openbus.door import key_of, problem
+from openbus.door import key_of, now_ms, problem
 from openbus.pairing import Pairing
 from openbus.store import StoreError
 
@@ -55,6 +55,7 @@ async def _me(request: Request) -> Response:
             "role": key.role if key is not None else "full",
             "id": key.id if key is not None else None,
             "label": key.label if key is not None else "",
+            "now": now_ms(),
         }
     )
 
