@@ -40,13 +40,19 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bind(
-    view: PaneView, sessions: Mapping[str, Session], owners: Mapping[str, int], alone: bool
+    view: PaneView,
+    sessions: Mapping[str, Session],
+    owners: Mapping[str, int],
+    alone: bool,
+    claimed: Binding | None = None,
 ) -> Binding:
     """Which session a pane shows, by the strongest evidence there is. Pure.
 
     1. The process that the agent itself recorded (Claude Code's registry, the holder of a Codex
-       writer lock) is one of the pane's processes: bound, if it is so for one session only.
-    2. The only session of that program in the pane's folder, while no other pane runs the program
+       writer lock) is one of the pane's processes: bound, if it is so for one session only. With
+       a Codex app-server the locks are the server's, which is in no pane.
+    2. Another source (`claimed`) bound the pane to a thread that is on disk: bound by that.
+    3. The only session of that program in the pane's folder, while no other pane runs the program
        there (`alone`), and the terminal's title names it: a candidate, for comparison only.
     """
     pids = {process.pid for process in view.processes if process.pid}
@@ -58,6 +64,11 @@ def bind(
         return Binding(verdict="bound", how="process", thread=owned[0], candidates=owned)
     if owned:
         return Binding(verdict="ambiguous", how="process", candidates=owned)
+    if claimed is not None and claimed.usable and f"{prefix}{claimed.thread}" in sessions:
+        thread = f"{prefix}{claimed.thread}"
+        return Binding(
+            verdict="bound", how=claimed.how, thread=thread, candidates=(thread,), held=False
+        )
     here = tuple(
         sorted(
             session.id
@@ -105,8 +116,11 @@ class SessionSource:
         excerpts: bool = True,
         plans: bool = True,
         sessions: Monitor | None = None,
+        claims: Callable[[str, int], Envelope | None] = lambda pane, now: None,
     ) -> None:
+        """`claims` is another source's `evidence`, such as the Codex adapter's."""
         self._now = now
+        self._claims = claims
         self._monitor = sessions or monitor(home, Options(excerpts=excerpts, plans=plans))
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sessions")
         self._scan = Scan(sessions=[], errors={}, warnings=[], read=0)
@@ -189,7 +203,9 @@ class SessionSource:
         }
 
     def _one(self, view: PaneView, alone: bool) -> Joined:
-        binding = bind(view, self._sessions, self._owners, alone)
+        claim = self._claims(view.pane.key, self._now())
+        claimed = claim.binding if claim is not None else None
+        binding = bind(view, self._sessions, self._owners, alone, claimed)
         if not binding.usable or binding.thread is None:
             return Joined(binding=binding)
         session = PaneSession(id=binding.thread, harness=view.program, binding=binding.verdict)

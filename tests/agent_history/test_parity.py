@@ -138,6 +138,7 @@ def test_differs_ccusage_lists_flat_subagents_whose_session_was_never_written(
     tmp_path: Path,
 ) -> None:
     claude = Claude(tmp_path)
+    claude.path().touch()
     claude.agent("warm", prompt("Warmup"), reply("ok"), flat=True)
     assert claude.read().scan(NOW) == [], "ccusage: a session named agent-warm"
 

@@ -12,7 +12,7 @@ import pytest
 from agent_history.options import Options
 from agent_history.plan import PlanReplay
 from openbus.agent_history import SessionSource, bind, progress
-from openbus.evidence import EvidenceSource, PaneView
+from openbus.evidence import Binding, Envelope, EvidenceSource, PaneView
 from openbus.model import Pane, PaneState, Plan, Process, Program, Server, Window
 from tests.agent_history.stores import (
     NOW,
@@ -101,6 +101,24 @@ async def test_two_panes_in_one_folder_are_not_guessed(home: Path) -> None:
     for one in views:
         joined = found.joined(one.pane.key)
         assert joined is not None and joined.binding.verdict == "ambiguous"
+
+
+async def test_a_thread_that_another_source_bound_is_taken_when_it_is_on_disk(home: Path) -> None:
+    def claim(thread: str, held: bool = False) -> SessionSource:
+        binding = Binding(verdict="bound", how="visible id", thread=thread, held=held)
+        envelope = Envelope(source="codex", pane=pane().key, incarnation="%1:9", binding=binding)
+        return SessionSource(
+            lambda: NOW, sessions=monitor(home, Options()), claims=lambda key, now: envelope
+        )
+
+    for made, expected in (
+        (claim(THREAD), f"codex:{THREAD}"), (claim("elsewhere"), None), (claim(THREAD, True), None),
+    ):  # fmt: skip
+        made.observe([view("codex", 9)], NOW)
+        await made.scan()
+        joined = made.joined(pane().key)
+        assert joined is not None
+        assert (joined.session.id if joined.session else None) == expected
 
 
 def test_a_process_that_runs_two_sessions_is_ambiguous() -> None:
