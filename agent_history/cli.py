@@ -1,5 +1,7 @@
 """`agent-history`: the sessions of coding agents on this machine, from the command line.
 
+No command shows an excerpt, so none is ever extracted here.
+
 Exit status: 0 done (with warnings on stderr), 1 when nothing could be read, 2 usage.
 """
 
@@ -149,7 +151,8 @@ def scan(
 ) -> None:
     """List the sessions of the last day, newest first."""
     at = clock() if now is None else now
-    options = Options(every_age=every_age, exact=exact, ticks=Ticks(ticks_file()).keys())
+    ticks = Ticks(ticks_file()).keys()
+    options = Options(every_age=every_age, exact=exact, excerpts=False, ticks=ticks)
     found = scanned(monitor_of(home, harness, options), at, home, quiet=not every_age)
     if json:
         print_json([to_json(session) for session in found.sessions])
@@ -174,7 +177,7 @@ def show(
 ) -> None:
     """Show one session in depth, of any age."""
     at = clock() if now is None else now
-    monitor = monitor_of(home, harness, Options(ticks=Ticks(ticks_file()).keys()))
+    monitor = monitor_of(home, harness, Options(excerpts=False, ticks=Ticks(ticks_file()).keys()))
     found, detail = one(monitor, session, at, subagent)
     if files_only:
         paths = [file.path for file in detail.files or ()]
@@ -208,7 +211,7 @@ def plan(
             ticks.set(key, ticked=False)
     except OSError as error:
         fail(f"cannot keep ticks in {ticks_file()}: {error.strerror}")
-    monitor = monitor_of(home, harness, Options(ticks=ticks.keys()))
+    monitor = monitor_of(home, harness, Options(excerpts=False, ticks=ticks.keys()))
     _, detail = one(monitor, session, clock() if now is None else now, None)
     if json:
         print_json([to_json(item) for item in detail.plan])
@@ -230,7 +233,7 @@ def search(
 ) -> None:
     """Search titles, projects, prompts, replies and changed files."""
     at = clock() if now is None else now
-    monitor = monitor_of(home, harness, Options(every_age=every_age))
+    monitor = monitor_of(home, harness, Options(every_age=every_age, excerpts=False))
     found = scanned(monitor, at, home, quiet=True)
     hits = list(search_in(monitor, found.sessions, " ".join(query), at))
     if json:
@@ -263,7 +266,7 @@ def export(
 @app.command()
 def watch(json: JsonFlag = False, home: HomeOption = None, harness: HarnessOption = None) -> None:
     """Print sessions as they change, one line each, until Ctrl-C."""
-    monitor = monitor_of(home, harness, Options(ticks=Ticks(ticks_file()).keys()))
+    monitor = monitor_of(home, harness, Options(excerpts=False, ticks=Ticks(ticks_file()).keys()))
     console = Console()
     with contextlib.suppress(KeyboardInterrupt):
         for session in changes(monitor, clock):
@@ -285,7 +288,7 @@ def doctor(
 ) -> None:
     """Say what can be read here, what is missing and why. Changes nothing."""
     homes = homes_of(os.environ, home)
-    monitor = monitor_of(home, harness, Options())
+    monitor = monitor_of(home, harness, Options(excerpts=False))
     found = report(monitor, homes, cache_file(), clock() if now is None else now)
     if json:
         print_json(found)
