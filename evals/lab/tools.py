@@ -134,13 +134,13 @@ def _messages(use: Use, offered: Offered, project: Path) -> list[Call]:
             return _if_offered("Write", {"file_path": path, "content": given["content"]}, offered)
         case "fetch":
             arguments = {"url": given["url"], "prompt": "What does it say?"}
-            return _if_offered("WebFetch", arguments, offered)
+            return _if_known("WebFetch", arguments, offered)
         case "ask":
             questions = [
                 {**_question(c), "options": _options(c), "multiSelect": c.multiple}
                 for c in given["choices"]
             ]
-            return _if_offered("AskUserQuestion", {"questions": questions}, offered)
+            return _if_known("AskUserQuestion", {"questions": questions}, offered)
         case "plan":
             return _claude_plan(given, offered)
         case "todo":
@@ -163,7 +163,7 @@ def _claude_plan(given: Given, offered: Offered) -> list[Call]:
     path = given.get("plan_file")
     if path and not Path(path).exists():
         return _if_offered("Write", {"file_path": path, "content": given["plan"]}, offered)
-    return _if_offered("ExitPlanMode", {"plan": given["plan"]}, offered)
+    return _if_known("ExitPlanMode", {"plan": given["plan"]}, offered)
 
 
 def _claude_todo(given: Given, offered: Offered) -> list[Call]:
@@ -282,6 +282,12 @@ def _if_offered(name: str, arguments: Given, offered: Offered) -> list[Call]:
         return []
     space = offered[name].get("namespace")
     return [Call(name=name, arguments=arguments, namespace=str(space) if space else None)]
+
+
+def _if_known(name: str, arguments: Given, offered: Offered) -> list[Call]:
+    """Claude Code 2.1.3 declares some tools only after `ToolSearch`, yet accepts calls of them."""
+    deferred: Offered = {name: {}} if "ToolSearch" in offered else {}
+    return _if_offered(name, arguments, {**deferred, **offered})
 
 
 def _declares(tool: str, argument: str, offered: Offered) -> bool:

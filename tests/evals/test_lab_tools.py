@@ -95,3 +95,9 @@ def test_claude_writes_the_plan_file_before_it_asks(tmp_path: Path) -> None:
         "Write",
         "ExitPlanMode",
     ]
+
+
+def test_a_tool_that_claude_declares_later_is_called_all_the_same() -> None:
+    assert call("approve_fetch", "messages", "ToolSearch").name == "WebFetch"
+    [part] = parts("approve_fetch", "messages", "Bash")
+    assert isinstance(part, Say)
