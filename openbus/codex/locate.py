@@ -139,7 +139,8 @@ def _folder(path: Path, uid: int) -> Reason | None:
 async def supported_path(executable: str, home: str) -> str | None:
     """The socket path by `codex app-server daemon version`, Codex's own metadata.
 
-    Creates nothing and starts no daemon; exit status 1 with empty output means that none runs.
+    Starts no daemon and creates nothing but the empty `tmp` folder in the home that every start of
+    the program makes; exit status 1 with empty output means that no daemon runs.
     """
     environment = {"CODEX_HOME": home, "HOME": str(Path(home).parent), "PATH": os.defpath}
     try:
