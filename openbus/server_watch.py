@@ -47,7 +47,7 @@ MANY = 500
 SETTLE = 0.02
 """Seconds from the first signal to the capture: a program has usually finished painting by then."""
 
-BATCH_SHARE = 0.1
+BATCH_SHARE = 0.06
 """Share of a core that batches may take here; the tick grows, up to `TICK_MOST`, to keep it."""
 
 TICK_MOST = 0.5

@@ -22,7 +22,8 @@ Read = Callable[[Capture, Memo], Reading]
 """A reader: `classify` with its manifests. The memo keeps parsed rows from frame to frame."""
 
 WORKING_MS = 250
-"""A working pane is read at most four times a second."""
+"""A working pane is read at most four times a second. All of them at the same moments, so that many
+working panes are one request and not many."""
 
 REPAINT_MS = 1000
 """A program that repaints all the time and takes no turns is read once a second."""
@@ -116,7 +117,7 @@ class PaneTrack:
         if self._captured_at is None or self._reading is None:
             return 0
         if self._reading.activity == "working":
-            return self._captured_at + WORKING_MS
+            return (self._captured_at // WORKING_MS + 1) * WORKING_MS
         if self._streak >= _BUSY_STREAK and self._reading.program.name not in self._agents.names:
             return self._captured_at + REPAINT_MS
         return 0

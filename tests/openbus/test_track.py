@@ -93,6 +93,8 @@ def test_a_working_pane_is_read_four_times_a_second() -> None:
     subject, _ = track(reading("working"))
     subject.see(pane(), capture("one"), 1000)
     assert subject.read_from() == 1000 + WORKING_MS
+    subject.see(pane(), capture("two"), 1249)
+    assert subject.read_from() == 1250
 
 
 def test_a_pane_that_stands_is_read_at_once() -> None:
