@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,14 +14,13 @@ from agent_history.claude.files import Found, list_homes
 from agent_history.claude.fold import ClaudeFold
 from agent_history.claude.live import AppRecord, AppRecords, LiveRecord, live_records, read_json
 from agent_history.claude.rows import Row
-from agent_history.claude.sessions import HARNESS, Agent, Totals, detail, session
+from agent_history.claude.sessions import HARNESS, Agent, Totals, detail, seed, session, totals_of
 from agent_history.claude.words import ClaudeWords, WordRow
-from agent_history.context import ContextSample
 from agent_history.fields import DAY_MS, added
 from agent_history.homes import Homes
 from agent_history.options import Options
 from agent_history.reading.decode import LineDecoder
-from agent_history.reading.files import Fingerprint, fingerprint
+from agent_history.reading.files import Fingerprint, fingerprint, last_line_with
 from agent_history.reading.processes import Processes
 from agent_history.reading.transcript import AGENT_HEAD, AGENT_TAIL, HEAD, TAIL, Transcript
 from agent_history.records import Detail, FilesOnly, PlanItem, Session
@@ -35,13 +33,18 @@ class _Entry:
     def __init__(self) -> None:
         self.main: Transcript[ClaudeFold] | None = None
         self.agents: dict[str, Transcript[ClaudeFold]] = {}
-        self.metas: dict[str, tuple[str, str]] = {}
+        self.metas: dict[str, tuple[Fingerprint | None, str, str]] = {}
+        """Per subagent: its transcript when its `.meta.json` was read, description and type."""
         self.totals: Totals | None = None
         self.exact = True
         self.seeded = False
         """The totals came from an earlier run; the fold counts on from them."""
-        self.settled: tuple[object, Session] | None = None
+        self.settled: tuple[object, Session | None] | None = None
         """An older session's record, with everything it depends on; its folds are gone."""
+
+    def let_go(self) -> None:
+        """Drop what only a session of the last day needs."""
+        self.main, self.agents, self.totals, self.seeded = None, {}, None, False
 
 
 class ClaudeCode:
@@ -144,7 +147,11 @@ class ClaudeCode:
                 if made is not None:
                     out.append(made)
                     self._listed.add(found.name)
+            else:
+                entry.let_go()
         self._entries = kept
+        flat = {found.path for found in listing.agents}
+        self._owners = {path: owner for path, owner in self._owners.items() if path in flat}
         if self._cache is not None:
             self._cache.save()
         return out
@@ -183,8 +190,8 @@ class ClaudeCode:
         main = self._load(entry, found, agents, whole=self._options.exact or not old)
         made = self._made(entry, found.name, main, live, app, now)
         if old:
-            entry.settled = (key, made) if made is not None else None
-            entry.main, entry.agents = None, {}
+            entry.settled = (key, made)
+            entry.let_go()
         if made is None or self._options.every_age:
             return made
         return made if (made.last_activity_at or 0) >= now - DAY_MS else None
@@ -255,13 +262,13 @@ class ClaudeCode:
         out = []
         for path, transcript in entry.agents.items():
             name = os.path.basename(path)[len("agent-") : -len(".jsonl")]
-            if path not in entry.metas or not entry.metas[path][0]:
+            known = entry.metas.get(path)
+            if known is None or (not known[1] and known[0] != transcript.print):
                 meta = read_json(path[: -len(".jsonl")] + ".meta.json")
-                entry.metas[path] = (
-                    str(meta.get("description") or ""),
-                    str(meta.get("agentType") or ""),
-                )
-            description, kind = entry.metas[path]
+                described = str(meta.get("description") or "")
+                known = (transcript.print, described, str(meta.get("agentType") or ""))
+                entry.metas[path] = known
+            _, description, kind = known
             out.append(Agent(name, transcript.fold, path, description, kind))
         return out
 
@@ -349,36 +356,12 @@ class ClaudeCode:
         )
 
 
-def totals_of(fold: ClaudeFold) -> Totals:
-    """The numbers of a fold."""
-    return Totals(
-        models=fold.usage.models,
-        side=fold.side.models,
-        prompts=fold.prompts,
-        added=fold.changes.added,
-        removed=fold.changes.removed,
-        sample=fold.sample.state(),
-        started_at=fold.started_at,
-        planned=fold.plan.known,
-    )
-
-
-def seed(fold: ClaudeFold, totals: Totals) -> None:
-    """Let a fold that saw only the ends count on from the numbers of a whole read."""
-    fold.usage.models, fold.side.models = totals.models, totals.side
-    fold.prompts = totals.prompts
-    fold.changes.added, fold.changes.removed = totals.added, totals.removed
-    fold.sample = ContextSample.from_state(totals.sample)
-    fold.started_at = totals.started_at
-
-
 def last_title(path: str, size: int) -> int | None:
     """The offset of the newest title record in a long transcript; None when it has none."""
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for needle in (b'"custom-title"', b'"ai-title"'):
-            place = data.rfind(needle, 0, size)
-            if place >= 0:
-                return data.rfind(b"\n", 0, place) + 1
+    for needle in (b'"custom-title"', b'"ai-title"'):
+        place = last_line_with(path, needle, size)
+        if place is not None:
+            return place
     return None
 
 

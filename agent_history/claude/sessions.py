@@ -63,6 +63,29 @@ class Totals(msgspec.Struct, array_like=True):
     """Offset of the newest title record, where it lies outside the ends."""
 
 
+def totals_of(fold: ClaudeFold) -> Totals:
+    """The numbers of a fold."""
+    return Totals(
+        models=fold.usage.models,
+        side=fold.side.models,
+        prompts=fold.prompts,
+        added=fold.changes.added,
+        removed=fold.changes.removed,
+        sample=fold.sample.state(),
+        started_at=fold.started_at,
+        planned=fold.plan.known,
+    )
+
+
+def seed(fold: ClaudeFold, totals: Totals) -> None:
+    """Let a fold that saw only the ends count on from the numbers of a whole read."""
+    fold.usage.models, fold.side.models = totals.models, totals.side
+    fold.prompts = totals.prompts
+    fold.changes.added, fold.changes.removed = totals.added, totals.removed
+    fold.sample = ContextSample.from_state(totals.sample)
+    fold.started_at = totals.started_at
+
+
 class Agent(msgspec.Struct, frozen=True):
     """One subagent: its transcript and what its `.meta.json` says."""
 

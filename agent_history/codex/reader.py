@@ -71,6 +71,7 @@ class Codex:
         self._entries: dict[str, _Entry] = {}
         self._files: dict[str, ThreadFiles] = {}
         self._children: dict[str, list[str]] = {}
+        self._older: set[str] = set()
         self._read: OrderedDict[str, _Entry] = OrderedDict()
         self._listed: set[str] = set()
         words: LineDecoder[Any] = LineDecoder(WordRow)
@@ -147,9 +148,10 @@ class Codex:
         children: dict[str, list[str]] = {}
         for thread, found in self._files.items():
             entry = self._entries[thread]
-            if not self._options.every_age and not self._recent(found, now):
-                continue
-            if found.archived or self._known(thread).archived:
+            old = not self._options.every_age and not self._recent(found, now)
+            if old or found.archived or self._known(thread).archived:
+                if thread not in self._older:
+                    entry.transcripts, entry.fold, entry.prints = [], None, ()
                 continue
             prints = tuple((file.path, file.print) for file in found.files)
             # A thread whose fold was let go and whose files did not change is known already.
@@ -162,7 +164,21 @@ class Codex:
             else:
                 tops.append(thread)
         self._children = children
+        self._older = {child for top in tops for child in self._add_older(top)}
         return tops
+
+    def _add_older(self, thread: str) -> list[str]:
+        """Children that nothing happened to for a day, named by the database or the rollout."""
+        fold = self._entries[thread].fold
+        named = [*self._state.spawned.get(thread, ()), *(fold.agents if fold else ())]
+        here = self._children.setdefault(thread, [])
+        older = [
+            child
+            for child in dict.fromkeys(named)
+            if child in self._files and child not in here and not self._files[child].archived
+        ]
+        here.extend(older)
+        return older
 
     def _refresh(self, entry: _Entry, found: ThreadFiles, now: int) -> CodexFold:
         recent = self._recent(found, now)

@@ -80,6 +80,8 @@ class StateDatabase:
         self._folder = folder
         self._seen: tuple[object, ...] | None = None
         self.threads: dict[str, Known] = {}
+        self.spawned: dict[str, list[str]] = {}
+        """Children by their parent; whether a child still works its own rollout says."""
         self.warning = ""
 
     def path(self) -> str | None:
@@ -95,22 +97,24 @@ class StateDatabase:
         """Ask the database again if it changed. What cannot be read leaves a warning."""
         path = self.path()
         if path is None:
-            self.threads, self._seen, self.warning = {}, None, ""
+            self.threads, self.spawned, self._seen, self.warning = {}, {}, None, ""
             return
         seen = (path, fingerprint(path), fingerprint(path + "-wal"))
         if seen == self._seen:
             return
         self.warning = ""
         try:
-            self.threads = with_database(path, read_threads)
+            self.threads, self.spawned = with_database(path, read_state)
             self._seen = seen
         except UnreadableDatabaseError as error:
             # The last answer stays; the next scan asks again.
             self.warning = str(error)
 
 
-def read_threads(connection: sqlite3.Connection) -> dict[str, Known]:
-    """All threads with their receipts; columns that this generation lacks are empty."""
+def read_state(
+    connection: sqlite3.Connection,
+) -> tuple[dict[str, Known], dict[str, list[str]]]:
+    """All threads with their receipts, and children by parent; what a generation lacks is empty."""
     receipts = {
         str(row["thread_id"]): row["first_unread_turn"] is not None
         for row in select(connection, "thread_read_receipts", ("thread_id", "first_unread_turn"))
@@ -127,7 +131,11 @@ def read_threads(connection: sqlite3.Connection) -> dict[str, Known]:
             archived=bool(row["archived"]),
             unread=receipts.get(thread),
         )
-    return threads
+    spawned: dict[str, list[str]] = {}
+    edges = ("parent_thread_id", "child_thread_id")
+    for row in select(connection, "thread_spawn_edges", edges):
+        spawned.setdefault(str(row[edges[0]]), []).append(str(row[edges[1]]))
+    return threads, spawned
 
 
 class Writers:

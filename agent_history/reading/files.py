@@ -20,6 +20,7 @@ from agent_history.reading.decode import Counts
 BLOCK = 1 << 16
 LONG_LINE = 4 << 20
 GUARD = 64
+BACKWARDS = 1 << 20
 
 
 class Fingerprint(msgspec.Struct, frozen=True, array_like=True):
@@ -205,6 +206,33 @@ def read_head(path: str, size: int, counts: Counts) -> Iterator[bytes]:
             block = lines.feed(chunk)
             if block:
                 yield block
+
+
+def last_line_with(path: str, needle: bytes, size: int) -> int | None:
+    """Where the last line that holds `needle` begins; read backwards, None when there is none."""
+    try:
+        handle = io.FileIO(path, "rb")
+    except OSError:
+        return None
+    with handle:
+        place = _last(handle, needle, size)
+        if place is None:
+            return None
+        newline = _last(handle, b"\n", place)
+        return 0 if newline is None else newline + 1
+
+
+def _last(handle: io.FileIO, needle: bytes, end: int) -> int | None:
+    """The last place of `needle` before byte `end`."""
+    while end > 0:
+        begin = max(0, end - BACKWARDS)
+        # A little more, so that a needle over two blocks is seen.
+        data = os.pread(handle.fileno(), end - begin + len(needle) - 1, begin)
+        place = data.rfind(needle, 0, end - begin + len(needle) - 1)
+        if place >= 0:
+            return begin + place
+        end = begin
+    return None
 
 
 def matching_lines(path: str, start: int, end: int, needles: tuple[bytes, ...]) -> Iterator[bytes]:

@@ -138,17 +138,24 @@ class Transcript(Generic[State]):
         """Feed the one line that begins at `offset`, such as a title outside the ends."""
         if offset is None or self.whole:
             return
-        with open(self.path, "rb") as file:
-            file.seek(offset)
-            line = file.readline(LONG_LINE)
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(offset)
+                line = file.readline(LONG_LINE)
+        except OSError:
+            return
         for row in self._decoder.rows(line, self.counts):
             self.fold.feed(row)
 
     def _feed(self, blocks: Iterator[bytes]) -> None:
         feed, rows, counts = self.fold.feed, self._decoder.rows, self.counts
-        for block in blocks:
-            for row in rows(block, counts):
-                feed(row)
+        try:
+            for block in blocks:
+                for row in rows(block, counts):
+                    feed(row)
+        except OSError:
+            # The disk or the network below the file failed: what was read so far stays.
+            self.readable = False
 
     def notes(self) -> tuple[str, ...]:
         """What could not be read, for a person."""

@@ -108,6 +108,23 @@ def test_a_transcript_that_cannot_be_opened_says_so(
     assert sessions["codex"].notes == ()
 
 
+def test_a_disk_that_fails_while_it_is_read_costs_one_session(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agent_history.reading.files import Follower
+
+    plain = Follower._plain
+
+    def fail(self: Follower, handle: object) -> object:
+        if "projects" in self.path:
+            raise OSError(5, "Input/output error")
+        return plain(self, handle)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Follower, "_plain", fail)
+    found = monitor(home).scan(NOW)
+    assert found.errors == {} and [session.harness for session in found.sessions] == ["codex"]
+
+
 def test_a_home_that_is_a_link_loop_is_not_here(tmp_path: Path) -> None:
     (tmp_path / ".claude").symlink_to(tmp_path / ".claude")
     (tmp_path / ".codex").symlink_to(tmp_path / ".claude")

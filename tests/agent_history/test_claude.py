@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -289,6 +290,20 @@ def test_an_older_session_is_read_on_demand(claude: Claude) -> None:
     claude.write(reply("more", at=long_ago + 1, message_id="m2"))
     again = reader.read_session(SESSION, NOW)
     assert again is not None and [said.text for said in again[1].replies] == ["ok", "more"]
+
+
+def test_a_session_that_grows_old_is_let_go_and_read_again_when_it_wakes(claude: Claude) -> None:
+    claude.write(prompt("go"), reply("ok"))
+    reader = claude.read(Options())
+    assert len(reader.scan(NOW)) == 1
+    later = NOW + 3 * 24 * 60 * MINUTE
+    os.utime(claude.path(), (NOW / 1000, NOW / 1000))
+    assert reader.scan(later) == []
+    assert reader._entries[str(claude.path())].main is None
+    claude.write(reply("awake", at=later, message_id="m2"))
+    os.utime(claude.path(), (later / 1000, later / 1000))
+    (session,) = reader.scan(later)
+    assert session.excerpt == "awake" and session.prompts == 1
 
 
 def test_the_folder_name_is_never_decoded(tmp_path: Path) -> None:

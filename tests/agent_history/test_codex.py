@@ -551,6 +551,29 @@ def test_children_of_older_threads_are_let_go_and_known_again(codex: Rollouts) -
     assert len(codex.detail().subagents or ()) == 1
 
 
+def test_children_older_than_a_day_stay_with_their_thread(codex: Rollouts) -> None:
+    at = NOW - 3 * 86_400_000
+    one = counted(100, 10)
+    codex.write(meta(), context(), STARTED)
+    path = codex.write(
+        meta(CHILD, at, source=SPAWN), context(at=at), tokens(one, one, at), thread=CHILD
+    )
+    os.utime(path, (at / 1000, at / 1000))
+    edge = f"INSERT INTO thread_spawn_edges VALUES ('{THREAD}', '{CHILD}', 'open')"
+    state(
+        codex,
+        {"id": THREAD},
+        edges="CREATE TABLE thread_spawn_edges (parent_thread_id, child_thread_id, status)",
+        edge=edge,
+    )
+    for _ in range(2):
+        (session,) = codex.read(Options() if codex.reader is None else None).scan(NOW)
+        assert [child.id for child in session.children] == [f"codex:{CHILD}"]
+        assert session.subagents == 0, "an edge stays open after its child ended"
+    (agent,) = codex.detail().subagents or ()
+    assert agent.tokens == Tokens(input=100, output=10)
+
+
 def test_an_older_thread_from_its_ends_has_the_counter_of_its_end(codex: Rollouts) -> None:
     at = NOW - 3 * 86_400_000
     codex.write(meta(at=at), context(at=at))

@@ -128,6 +128,19 @@ def test_reading_from_a_place_begins_with_the_next_whole_line(path: Path, start:
     assert lines == [line for number, line in enumerate(whole) if number * 4 >= start]
 
 
+@pytest.mark.parametrize("size", [1, 3, 7, 1 << 20])
+def test_the_last_line_with_some_bytes_is_found_from_the_end(
+    path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(files, "BACKWARDS", size)
+    path.write_bytes(b"needle one\nplain\nsecond needle\nafter\n")
+    whole = path.stat().st_size
+    assert files.last_line_with(str(path), b"needle", whole) == 17
+    assert files.last_line_with(str(path), b"needle", 16) == 0
+    assert files.last_line_with(str(path), b"nowhere", whole) is None
+    assert files.last_line_with(str(path) + "x", b"needle", whole) is None
+
+
 def test_folders_reached_by_links_and_loops_are_listed_once(tmp_path: Path) -> None:
     (tmp_path / "a/b").mkdir(parents=True)
     (tmp_path / "a/b/x.jsonl").touch()
