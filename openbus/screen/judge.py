@@ -116,7 +116,8 @@ def _generic(region: Region, menu: Menu, text: str, row: int | None, proof: tupl
     around = f"{above} {' '.join(o.label for o in options)}"
     answers = any(re.match(r"(?i)(yes|no|allow|deny|approve|reject)\b", o.label) for o in options)
     fresh = _fresh(region, menu)
-    kind: Kind = "setup" if fresh else "approval" if answers else "question"
+    agent = bool(region.manifest.glyphs.reply or region.manifest.glyphs.user)
+    kind: Kind = "setup" if fresh and agent else "approval" if answers else "question"
     for known, pattern in _KINDS:
         if pattern.search(around):
             kind = known

@@ -16,11 +16,14 @@ from openbus.model import Activity, Capture, Option, Process, Question, WaitingO
 from openbus.screen.grid import Screen
 from openbus.screen.identify import Identity, name_of
 from openbus.screen.judge import judge_dialog
+from openbus.screen.prompts import find_prompt
 from openbus.screen.region import Ask, Region
 from openbus.screen.rules import DialogRule, Manifest
 from openbus.screen.text import squash, unframe
 
-_PROMPT = re.compile(r"^.{0,120}?[$#%❯➜»λ›>](\s|$)|^[$#%❯➜»λ›>]")
+_GLYPHS = "$#%❯➜»λ›>▶⟩→∫➤❱⚡\ue0a0-\ue0d7"
+"""What shell prompts end in, the private glyphs of prompt themes included."""
+_PROMPT = re.compile(rf"^.{{0,240}}?[{_GLYPHS}](\s|$)|^[{_GLYPHS}]")
 _SELECT_ROW = re.compile(r"(\d{1,2})\)\s+(\S(?:.*?\S)?)(?=\s{2,}\d{1,2}\)|\s*$)")
 _SCRIPT = re.compile(r"\.(sh|bash|zsh|fish|ksh)$|/")
 
@@ -49,6 +52,9 @@ def read_terminal(screen: Screen, capture: Capture, who: Identity, manifest: Man
     quiet = leaf is not None and bool({leaf.comm, name} & set(manifest.program.quiet))
     if at is not None and not capture.alternate_on:
         first, last, line = at
+        typed = leaf is not None and _typed_in_repl(manifest, line)
+        if typed:
+            return Terminal(activity="idle", detail=name, rule="repl-typed", rows=(last,))
         if not quiet:
             asked = _asked(
                 manifest, lines, first, last, line, held=leaf is not None and not carried
@@ -65,6 +71,17 @@ def read_terminal(screen: Screen, capture: Capture, who: Identity, manifest: Man
         if at is not None and _PROMPT.search(at[2]):
             return Terminal(activity="idle", detail=name, rule="prompt", rows=(at[1],))
         return Terminal(activity="unknown", detail=name, rule="transport")
+    prompt = None if quiet else find_prompt(screen, capture.cursor)
+    if prompt is not None:
+        return Terminal(
+            activity="waiting",
+            waiting_on="user",
+            question=prompt.question,
+            dialog=prompt.family,
+            rule=prompt.family,
+            rows=prompt.proof,
+            detail=name,
+        )
     menu = None if quiet else _menu(screen, capture, manifest)
     if menu is not None:
         return Terminal(
@@ -82,6 +99,13 @@ def read_terminal(screen: Screen, capture: Capture, who: Identity, manifest: Man
     if capture.alternate_on:
         return Terminal(activity="unknown", detail=name, rule="full-screen")
     return Terminal(activity="working", detail=name, rule="foreground")
+
+
+def _typed_in_repl(manifest: Manifest, line: str) -> bool:
+    """A line that a person types to a read-eval-print loop: its prompt stands in front."""
+    return any(
+        mark.meaning == "turn" and mark.row.search(line) is not None for mark in manifest.marks
+    )
 
 
 def _leaf(foreground: Sequence[Process], manifest: Manifest) -> Process | None:
@@ -107,9 +131,14 @@ def _cursor_line(screen: Screen, capture: Capture) -> tuple[int, int, str] | Non
     if screen.rows[row].columns > capture.cursor.x:
         return None
     first = row
-    while first > 0 and screen.rows[first - 1].columns >= screen.width and row - first < 20:
+    while first > 0 and row - first < 20:
+        above = screen.rows[first - 1]
+        # A row that wraps at a blank loses it; a lone ")" tells a row that a program wrapped.
+        full = above.columns >= screen.width - 1
+        if not full and not (text.count(")") > text.count("(") and above.text):
+            break
         first -= 1
-        text = screen.rows[first].text + text
+        text = above.text + (text if above.columns >= screen.width else f" {text}")
     return first, row, text
 
 
@@ -117,7 +146,12 @@ def _asked(
     manifest: Manifest, lines: Sequence[str], first: int, last: int, line: str, *, held: bool
 ) -> Terminal | None:
     """A question on the cursor's line. `held`: a program, not the shell, has the terminal."""
-    if not line.strip() or (not held and _PROMPT.search(line)):
+    if not line.strip():
+        return None
+    options = _select_options(lines, first)
+    if len(options) >= 2 and (line.strip() == "#?" or not _PROMPT.search(line)):
+        return _select(line, options, first, last)
+    if not held and _PROMPT.search(line):
         return None
     for rule in manifest.dialogs:
         if rule.widget != "line" or rule.question is None or (rule.needs_program and not held):
@@ -127,9 +161,6 @@ def _asked(
             continue
         text = squash(match.groupdict().get("q") or line)
         return _line_ask(rule, text, (), (first, last))
-    options = _select_options(lines, first)
-    if len(options) >= 2:
-        return _select(line, options, first, last)
     return None
 
 
