@@ -35,8 +35,8 @@ def by_node(*rows: str, cursor: Cursor | None = None, comm: str = "node") -> Rea
         (
             (
                 f"{CYAN}?{OFF} Select a variant: › - Use arrow-keys.",
-                "❯   TypeScript",
-                "    JavaScript",
+                "❯   One",
+                "    Two",
             ),
             "menu",
             "Select a variant:",
