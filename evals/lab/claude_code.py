@@ -46,7 +46,8 @@ AGENT = Agent(
     tried="2.1.332",
     package=Package(name="@anthropic-ai/claude-code", executable="claude", repair="install.cjs"),
     prepare=_prepare,
-    ready=r"^[\s│]*[❯>]",
+    # A menu's cursor is indented, or followed by a number.
+    ready=r"^[❯>](?!\s+\d\.)",
     # `✽ Baking… (3s`, or in the first seconds without the parenthesis.
     busy=r"esc to interrupt|^[·✢✳✶✻✽*] \S+…",
     blocked=r"Esc to cancel|Enter to select|Enter to confirm|Esc to close|"
@@ -74,6 +75,14 @@ AGENT = Agent(
             mark=_FILES.replace("?", r"\?"),
             question=_FILES,
             keys=("Enter",),
+        ),
+        # Asked once by 2.1.332 when another mode is configured.
+        Dialog(
+            state="first_run_auto_mode",
+            kind="setup",
+            mark=r"Make auto mode your default permission mode\?",
+            question="Make auto mode your default permission mode?",
+            keys=("Down", "Enter"),
         ),
     ),
     approvals=(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from evals.lab import label
-from evals.lab.agent import Agent, Approval
+from evals.lab.agent import Agent, Approval, Dialog
 from evals.lab.label import Expect
 from evals.lab.scenario import CACHE, CHECKS, DATABASE, SEED, Choice, named
 from evals.lab.terminal import PROMPT, Terminal
@@ -32,7 +32,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds. `start`: until an agent shows anything (OpenCode migrates a database first);
     `turn`: until what a step waits for is there; `settle`: what a dialog gets to finish drawing."""
 
-    start: float = 60.0
+    start: float = 180.0
     turn: float = 60.0
     settle: float = 1.0
 
@@ -106,22 +106,36 @@ class Flow:
     def _start(self) -> None:
         self._terminal.line(f"clear; {self._agent.package.executable}")
         if self._agent.start:
-            self._start_dialog()
+            self._start_dialogs()
         self._need(self._agent.ready, "its composer", self._pace.start)
         time.sleep(2 * self._pace.settle)
         self._need_idle()
         self._save("idle_empty", label.idle(self._program))
 
-    def _start_dialog(self) -> None:
-        """A new folder is always asked about, sometimes after the composer was drawn (Codex)."""
-        marks = "|".join(f"(?:{dialog.mark})" for dialog in self._agent.start)
-        self._need(marks, "the question about the folder", self._pace.start)
+    def _start_dialogs(self) -> None:
+        """A new folder is asked about, sometimes after the composer was drawn (Codex), in some
+        versions not at all (Codex 0.107); another question may follow (Claude Code)."""
+        left = list(self._agent.start)
+        marks = "|".join([self._agent.ready, *(dialog.mark for dialog in left)])
+        self._need(marks, "its first screen", self._pace.start)
+        timeout = self._pace.turn / 3
+        while left:
+            found = self._first(left, timeout)
+            if found is None:
+                break
+            self._ask(found.state, found.kind, found.question)
+            self._terminal.keys(*found.keys)
+            # What asked the same under other words will not come any more.
+            left = [dialog for dialog in left if dialog.state != found.state]
+            timeout = 4 * self._pace.settle
+
+    def _first(self, dialogs: list[Dialog], timeout: float) -> Dialog | None:
+        """The dialog of these that is up, or comes up within `timeout` seconds."""
+        marks = "|".join(f"(?:{dialog.mark})" for dialog in dialogs)
+        if not self._terminal.until(lambda: self._shows(marks), timeout):
+            return None
         time.sleep(self._pace.settle)
-        for dialog in self._agent.start:
-            if self._shows(dialog.mark):
-                self._ask(dialog.state, dialog.kind, dialog.question)
-                self._terminal.keys(*dialog.keys)
-                return
+        return next((dialog for dialog in dialogs if self._shows(dialog.mark)), None)
 
     def _idle(self) -> None:
         self._terminal.type("Look at the retry helper and tell me if we can")
@@ -361,10 +375,11 @@ class Flow:
         """Two looks a second apart: between a tool and the next request nothing says busy."""
 
         def free() -> bool:
-            if self._busy() or self._blocked():
-                return False
-            time.sleep(self._pace.settle)
-            return not self._busy() and not self._blocked()
+            for _ in range(2):
+                if self._busy() or self._blocked() or not self._shows(self._agent.ready):
+                    return False
+                time.sleep(self._pace.settle)
+            return not self._busy()
 
         if not self._terminal.until(free, timeout or self._pace.turn):
             raise MissedError("the turn did not end")
