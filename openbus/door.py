@@ -112,9 +112,9 @@ class Door:
         if origin is not None and origin.partition("://")[2] != host:
             return problem(403, "Forbidden")
         if request.url.path in OPEN and request.method in SAFE:
-            return None
+            return _methods(request)
         if self._pairing is None or local:
-            return self._foreign_write(request) if not local else None
+            return _methods(request) or (self._foreign_write(request) if not local else None)
         try:
             if request.url.path == "/pair":
                 return self._pair(request, self._pairing)
@@ -130,10 +130,8 @@ class Door:
         if key is None:
             return self._refuse(request, wrong=bool(given))
         request.scope[KEY] = key
-        if request.method == "OPTIONS":
-            return Response(status_code=204, headers={"Allow": "GET, HEAD, OPTIONS"})
         if request.method in SAFE:
-            return None
+            return _methods(request)
         if key.role != "full":
             return problem(403, "Forbidden", "this browser may only look")
         return None if by_header else self._foreign_write(request)
@@ -206,6 +204,13 @@ class Door:
         except ValueError:
             return False
         return True
+
+
+def _methods(request: Request) -> Response | None:
+    """The answer to OPTIONS; None for every other method."""
+    if request.method != "OPTIONS":
+        return None
+    return Response(status_code=204, headers={"Allow": "GET, HEAD, OPTIONS"})
 
 
 def problem(status: int, title: str, detail: str | None = None) -> Response:

@@ -19,9 +19,8 @@ def mode(path: Path) -> int:
 
 def test_the_folder_and_its_files_are_private(tmp_path: Path) -> None:
     with StateFolder(tmp_path / "deep" / "state") as folder:
-        folder.token()
         folder.save_memory([Remembered(key="k", activity="idle", since=1)])
-        folder.announce(Running(pid=1, socket="s", url=None, token=None, version="0", started=1))
+        folder.announce(Running(pid=1, socket="s", url=None, version="0", started=1))
         assert mode(folder.path) == 0o700
         assert {mode(path) for path in folder.path.iterdir()} == {0o600}
 
@@ -35,24 +34,13 @@ def test_a_folder_that_was_open_is_closed(tmp_path: Path) -> None:
 
 def test_there_is_one_instance(tmp_path: Path) -> None:
     with StateFolder(tmp_path) as first:
-        first.announce(
-            Running(pid=77, socket="s", url="http://x/", token=None, version="0", started=1)
-        )
+        first.announce(Running(pid=77, socket="s", url="http://x/", version="0", started=1))
         with pytest.raises(StateError, match=r"already running \(pid 77, http://x/\)"):
             StateFolder(tmp_path).acquire()
         assert first.running() is not None
     assert StateFolder(tmp_path).running() is None
     with StateFolder(tmp_path):
         pass
-
-
-def test_the_token_survives_and_is_long(tmp_path: Path) -> None:
-    folder = StateFolder(tmp_path)
-    token = folder.token()
-    assert len(token) >= 43
-    assert StateFolder(tmp_path).token() == token
-    (tmp_path / "token").write_text("short")
-    assert folder.token() != token
 
 
 def test_memory_goes_round_and_holds_no_text(tmp_path: Path) -> None:
