@@ -139,11 +139,11 @@ class Flow:
 
     def _idle(self) -> None:
         self._terminal.type("Look at the retry helper and tell me if we can")
-        self._need("tell me if we can", "the draft")
+        self._need(r"tell\s+me\s+if\s+we\s+can", "the draft")
         self._save("idle_draft", label.idle(self._program, draft=True))
         self._terminal.keys("C-u")
         self._say("quick")
-        self._need("computes the|the total", "the answer")
+        self._need(r"the\s+total", "the answer")
         self._need_idle()
         self._save("idle_done", label.idle(self._program))
 
@@ -155,7 +155,7 @@ class Flow:
         time.sleep(2 * self._pace.settle)
         self._working("working_stream")
         self._terminal.type("and also check the refund path")
-        self._need("refund path", "the draft")
+        self._need(r"refund\s+path", "the draft")
         self._save("working_draft", label.busy(self._program, draft=True))
         self._terminal.keys(self._agent.queue)
         time.sleep(self._pace.settle)
@@ -192,7 +192,7 @@ class Flow:
         time.sleep(3 * self._pace.settle)
         self._working("working_tool")
         self._gate(True)
-        self._need("slow tests passed", "the end of the command")
+        self._need(r"slow\s+tests\s+passed", "the end of the command")
         self._need_idle()
         self._save("idle_after_tool", label.idle(self._program))
 
@@ -239,7 +239,7 @@ class Flow:
 
     def _background(self) -> None:
         self._say("background")
-        self._need("port 5173", "the answer")
+        self._need(r"port\s+5173", "the answer")
         self._need_idle()
         self._need(self._agent.background_mark, "the row of the background command")
         self._save("idle_bg_shell", label.idle(self._program, background=True))
@@ -259,8 +259,8 @@ class Flow:
     def _texts(self) -> None:
         """Answers that read like something else."""
         for state, name, mark, more in (
-            ("idle_end_question", "asked_in_prose", "next release", {"asked_in_prose": True}),
-            ("idle_lookalike_menu", "dialog_quoted", "only examples", {"lookalike": "dialog"}),
+            ("idle_end_question", "asked_in_prose", r"next\s+release", {"asked_in_prose": True}),
+            ("idle_lookalike_menu", "dialog_quoted", r"only\s+examples", {"lookalike": "dialog"}),
             ("idle_long_reply", "long_reply", "part_120", {}),
         ):
             self._say(name)
