@@ -2,7 +2,7 @@
 
 Run it as `python -m evals bench history [--dir DIR] [--scale F] [--ccusage BINARY]`. It writes a
 Claude Code home (2,000 transcripts) and a Codex home (500 rollouts, one of 150 MB) of 1 GB each
-below DIR once, and prints CPU seconds, wall seconds and peak memory beside their limits. Every
+below DIR once, and prints CPU time and peak memory beside their limits. Every
 measurement runs in a process of its own, on files that were read before. ccusage
 (npm `ccusage@20.0.24`, its platform binary) is measured in the same run when its binary is named;
 without it nothing is said about the ratio.
@@ -66,10 +66,10 @@ def monitor_of(folder: Path, harness: str, options: Options, cache: str | None) 
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """How long it takes on the clock."""
-    began = time.perf_counter()
+    """How much of the processor it takes; the clock would measure whatever else runs here."""
+    began = time.process_time()
     work()
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def sums(sessions: list[Session]) -> list[int]:
@@ -91,17 +91,15 @@ def work(folder: Path, harness: str, what: str, now: int, cache: str) -> dict[st
         found = monitor.scan(now)
         cpu = time.process_time() - before
         return {"cpu": cpu, "tokens": sums(found.sessions), "sessions": len(found.sessions)}
-    monitor = monitor_of(folder, harness, Options(), cache)
+    monitor = monitor_of(folder, harness, Options(), cache if what == "day" else None)
     if what == "day":
-        return {"wall": seconds(lambda: monitor.scan(now))}
+        return {"cpu": seconds(lambda: monitor.scan(now))}
     sessions = monitor.scan(now).sessions
     if what == "again":
-        return {"wall": min(seconds(lambda: monitor.scan(now)) for _ in range(5))}
+        return {"cpu": min(seconds(lambda: monitor.scan(now)) for _ in range(5))}
     big = max(sessions, key=lambda session: sum(sums([session])))
     if what == "detail":
-        monitor.detail(big.id, now)
-        monitor.detail(sessions[-1].id, now)
-        return {"wall": seconds(lambda: monitor.detail(big.id, now))}
+        return {"cpu": seconds(lambda: monitor.detail(big.id, now))}
     detail = monitor.detail(big.id, now)
     source = Path(getattr(detail, "source", ""))
     last = source.read_bytes().splitlines()[-1] + b"\n"
@@ -111,7 +109,7 @@ def work(folder: Path, harness: str, what: str, now: int, cache: str) -> dict[st
             file.write(last)
         times.append(seconds(lambda: monitor.scan(now)))
     os.utime(source, (now / 1000, now / 1000))
-    return {"wall": min(times)}
+    return {"cpu": min(times)}
 
 
 def measured(command: list[str], env: dict[str, str]) -> tuple[dict[str, Any], float, float]:
@@ -180,15 +178,15 @@ def report(folder: Path, now: int, binary: str | None) -> Table:
             )
             ours(folder, harness, "day", now, cache)
             for what, said, limit in (
-                ("day", "last-day scan, new process", 0.25),
-                ("again", "scan with nothing changed", 0.06),
-                ("append", "scan after one more record", 0.07),
-                ("detail", "detail of the longest session", 0.05),
+                ("day", "last-day scan, new process, CPU", 0.25),
+                ("again", "scan with nothing changed, CPU", 0.06),
+                ("append", "scan after one more record, CPU", 0.07),
+                ("detail", "detail of the longest session, CPU", 0.05),
             ):
-                wall = ours(folder, harness, what, now, cache)["wall"]
+                cpu = ours(folder, harness, what, now, cache)["cpu"]
                 table.add_row(
-                    harness, said, f"{wall * 1000:.0f} ms", f"{limit * 1000:.0f} ms",
-                    verdict(wall, limit),
+                    harness, said, f"{cpu * 1000:.0f} ms", f"{limit * 1000:.0f} ms",
+                    verdict(cpu, limit),
                 )  # fmt: skip
     return table
 
