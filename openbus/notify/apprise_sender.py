@@ -58,6 +58,11 @@ class AppriseSender:
         return Outcome(result="later", reason=reason)
 
 
+def check_url(url: str) -> None:
+    """Raises `UrlError` for what is no address of a known service; sends nothing."""
+    _service(url)
+
+
 def _service(url: str) -> Any:
     import apprise
 
