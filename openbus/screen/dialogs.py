@@ -36,6 +36,8 @@ def find_dialog(region: Region) -> Ask | Picker | None:
     menus = live_menus(region)
     best: Ask | None = None
     for rule in region.manifest.dialogs:
+        if rule.witness is not None:
+            continue
         ask = _RULES[rule.widget](region, rule, menus)
         if ask is not None and (best is None or ask.proof[-1] > best.proof[-1]):
             best = ask
@@ -46,6 +48,20 @@ def find_dialog(region: Region) -> Ask | Picker | None:
 
 
 # --- rules of a manifest -------------------------------------------------------------------------
+
+
+def find_witnessed(region: Region, below: Sequence[str]) -> Ask | None:
+    """A dialog in the body above a live composer, vouched for by a row below the composer.
+
+    Rows of a conversation can quote a dialog; the program's own footer cannot be quoted there.
+    """
+    for rule in region.manifest.dialogs:
+        if rule.witness is None or not any(rule.witness.search(line) for line in below):
+            continue
+        ask = _RULES[rule.widget](region, rule, ())
+        if ask is not None:
+            return ask
+    return None
 
 
 def _menu_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask | None:
@@ -117,6 +133,24 @@ def _inline(match: re.Match[str]) -> tuple[Option, ...]:
     )
 
 
+def _hints_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask | None:
+    """One row of keys and what they do ("enter accept  d deny") below a question."""
+    if rule.buttons is None or rule.question is None:
+        return None
+    for row in range(region.hi, region.lo - 1, -1):
+        line = region.lines[row].strip()
+        if not line or not rule.buttons.search(line):
+            continue
+        found = row_above(region, rule.question, row)
+        if found is None:
+            return None
+        top, text = found
+        parts = (part.partition(" ") for part in re.split(r"\s{2,}", line))
+        options = tuple(Option(label=label, key=key) for key, _, label in parts if label)
+        return _ask(region, rule, text, None, (top, row), (top, row), options)
+    return None
+
+
 def _field_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask | None:
     """A text field inside a dialog: heading above, hints below, no options."""
     if rule.footer is None:
@@ -129,7 +163,13 @@ def _field_rule(region: Region, rule: DialogRule, menus: Sequence[Menu]) -> Ask 
     return _matched(region, rule, None, below)
 
 
-_RULES = {"menu": _menu_rule, "buttons": _buttons_rule, "line": _line_rule, "field": _field_rule}
+_RULES = {
+    "menu": _menu_rule,
+    "buttons": _buttons_rule,
+    "line": _line_rule,
+    "field": _field_rule,
+    "hints": _hints_rule,
+}
 
 
 def _matched(

@@ -228,7 +228,17 @@ _SHAPES: dict[str, type[msgspec.Struct]] = {
 _RENAMED = {"is": "meaning", "in": "place"}
 _PATTERNS = frozenset(
     {"row", "edge", "frame", "busy", "question", "heading", "footer", "options", "command"}
-    | {"command_after", "field", "buttons", "skip_options", "unless", "working", "needs", "text"}
+    | {
+        "command_after",
+        "field",
+        "buttons",
+        "skip_options",
+        "unless",
+        "witness",
+        "working",
+        "needs",
+        "text",
+    }
 )
 _ENUMS: dict[str, frozenset[str]] = {
     "is": MARK_MEANINGS,

@@ -14,7 +14,7 @@ import msgspec
 
 from openbus.model import Activity, Capture, Program, Reading, Why
 from openbus.screen.composer import Composer, find_composer
-from openbus.screen.dialogs import find_dialog
+from openbus.screen.dialogs import find_dialog, find_witnessed
 from openbus.screen.grid import Row, Screen, is_red
 from openbus.screen.identify import Identity
 from openbus.screen.judge import judge_dialog
@@ -95,6 +95,7 @@ class _AgentScreen:
     def _read(self) -> Reading:
         region = self._region()
         known = find_dialog(region) if region is not None else None
+        known = known or self._witnessed()
         if isinstance(known, Ask):
             return self._asking(known)
         overlay = (known.name, "picker", known.proof) if known is not None else None
@@ -165,6 +166,20 @@ class _AgentScreen:
                 and bool(title.search(self.capture.title))
             ),
         )
+
+    def _witnessed(self) -> Ask | None:
+        composer = self.composer
+        if composer is None or not any(d.witness is not None for d in self.manifest.dialogs):
+            return None
+        body = Region(
+            screen=self.screen,
+            lines=self.lines,
+            raw=self.raw,
+            lo=0,
+            hi=composer.top - 1,
+            manifest=self.manifest,
+        )
+        return find_witnessed(body, self.raw[composer.bottom + 1 :])
 
     def _inside_dialog(self, composer: Composer, last: int) -> bool:
         """What looks like a composer is a dialog's own text field: the dialog's hints follow."""

@@ -31,7 +31,7 @@ WORKING_MEANINGS = frozenset(
     {"working", "tool", "thinking", "subagents", "retrying", "compacting", "restarting"}
 )
 FINDERS = frozenset({"cursor", "frame", "edge", "anchor"})
-WIDGETS = frozenset({"menu", "buttons", "line", "field"})
+WIDGETS = frozenset({"menu", "buttons", "line", "field", "hints"})
 PLACES = frozenset({"body", "composer", "footer", "screen", "dialog"})
 
 Pattern = re.Pattern[str]
@@ -103,7 +103,8 @@ class MarkRule(msgspec.Struct, frozen=True, kw_only=True):
 
 class DialogRule(msgspec.Struct, frozen=True, kw_only=True):
     """A known ask. Every given pattern must match a row of the dialog's own region. `field` is the
-    placeholder of an option that is a text field: gone = something is typed there."""
+    placeholder of an option that is a text field: gone = something is typed there. `witness`: the
+    dialog stands above a live composer, and a row below the composer that matches says so."""
 
     id: str
     kind: Kind
@@ -120,6 +121,7 @@ class DialogRule(msgspec.Struct, frozen=True, kw_only=True):
     field: Pattern | None = None
     free_text: bool = False
     needs_program: bool = False
+    witness: Pattern | None = None
     fixed_question: str | None = None
 
 

@@ -191,3 +191,12 @@ def test_a_dialog_left_above_a_shell_prompt_is_over() -> None:
     shell = "me@box:~$ claude --continue"
     left = running("claude", *rows, shell, cursor=Cursor(x=len(shell), y=5))
     assert not classify(left, library()).needs_you
+
+
+def test_a_dialog_inside_the_conversation_needs_a_witness_below_the_composer() -> None:
+    asked = of("opencode/1.0.162/approval_shell--80x24")
+    reading = classify(asked, library())
+    assert reading.question is not None
+    assert [o.key for o in reading.question.options] == ["enter", "a", "d"]
+    unvouched = msgspec.structs.replace(asked, ansi=asked.ansi.replace("1 Permission", "nothing"))
+    assert not classify(unvouched, library()).needs_you
