@@ -84,6 +84,10 @@ class Subscription:
             await self._ready.wait()
         return self._queue.popleft()
 
+    def more(self, most: int) -> list[Event]:
+        """What is queued already, at most so many events; never waits."""
+        return [self._queue.popleft() for _ in range(min(most, len(self._queue)))]
+
     @property
     def closed(self) -> bool:
         return self._closed

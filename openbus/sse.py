@@ -16,6 +16,9 @@ from openbus.events import Event
 WRITE_LIMIT = 20.0
 """Seconds after which a reader that takes nothing is given up."""
 
+BATCH = 50
+"""So many events that are ready are written one after the other before we wait for one again."""
+
 _HEAD: list[tuple[bytes, bytes]] = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -67,7 +70,8 @@ class EventStream(Response):
                     event = reading.result()
                     if event is None:
                         break
-                    await _send(send, frame(event))
+                    for ready in (event, *subscription.more(BATCH - 1)):
+                        await _send(send, frame(ready))
                     reading = asyncio.ensure_future(subscription.get())
             finally:
                 reading.cancel()
@@ -78,7 +82,8 @@ class EventStream(Response):
 
 def frame(event: Event) -> bytes:
     """One event on the wire."""
-    data = msgspec.json.encode(event.payload())
+    # The struct itself: a dictionary made of it first would cost four times as much.
+    data = msgspec.json.encode(event.state or event.intent or event.payload())
     return b"id: %b\nevent: %b\ndata: %b\n\n" % (
         event.id.encode(),
         event.event.encode(),

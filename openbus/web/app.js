@@ -126,10 +126,11 @@ const KEYS = [
 
 function Help() {
   const box = useRef(null);
+  const open = helpOpen.value;
   useEffect(() => {
-    if (helpOpen.value && !box.current.open) box.current.showModal();
-    if (!helpOpen.value && box.current.open) box.current.close();
-  });
+    if (open && !box.current.open) box.current.showModal();
+    if (!open && box.current.open) box.current.close();
+  }, [open]);
   return html`<dialog ref=${box} class="help" aria-labelledby="help-title" onClose=${() => { helpOpen.value = false; }}>
     <h2 id="help-title">Keys</h2>
     <dl>${KEYS.map(([key, words]) => html`<div key=${key}><dt>${key.split("  ").map((one) => html`<kbd>${one}</kbd> `)}</dt><dd>${words}</dd></div>`)}</dl>
@@ -147,7 +148,7 @@ function onKey(event) {
   }
   if (typing || helpOpen.value) return;
   const act = {
-    j: () => step(1), k: () => step(-1), ArrowDown: null, n: goNext,
+    j: () => step(1), k: () => step(-1), n: goNext,
     "/": () => focusSearch(), "?": () => { helpOpen.value = true; }, a: () => { query.value = ""; choose("all"); },
   }[event.key];
   if (!act) return;

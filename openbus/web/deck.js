@@ -229,7 +229,7 @@ export function Ask({ question, large }) {
     ${question.options.length > 0 && html`<span class="options" role="list">
       ${question.options.map((option, i) => html`<span role="listitem" key=${i}
         class=${option.selected ? "option chosen" : "option"}>
-        ${option.key && html`<kbd>${clean(option.key, 12)}</kbd>`}
+        ${option.key && !option.label.includes(`(${option.key})`) && html`<kbd>${clean(option.key, 12)}</kbd>`}
         ${option.checked !== null && html`<span class="check">${option.checked ? "☑" : "☐"}
           <span class="sr">${option.checked ? "checked" : "not checked"}</span></span>`}
         <bdi>${clean(option.label, 400)}</bdi>

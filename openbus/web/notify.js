@@ -74,7 +74,7 @@ function ThisDevice({ devices, again }) {
       const phone = matchMedia("(pointer: coarse)").matches;
       const { endpoint, keys } = made.toJSON();
       await send("POST", "/api/push/subscriptions", {
-        endpoint, keys, device: phone ? "phone" : "desktop", label: me.value?.label || "", browser: browserName(),
+        endpoint, keys, device: phone ? "phone" : "desk", label: me.value?.label || "", browser: browserName(),
       });
       state.value = "";
       again();

@@ -5,7 +5,7 @@ import { get } from "./api.js";
 import { Age, Ask, Dot } from "./deck.js";
 import { Screen } from "./screen.js";
 import { SessionDetail } from "./session.js";
-import { markSeen, me, now, paneSignal, store } from "./store.js";
+import { keys, markSeen, me, now, paneSignal, store } from "./store.js";
 import { activity, at, clean, folder, longSpan, place, webAddress } from "./words.js";
 
 export function Pane({ id }) {
@@ -15,6 +15,7 @@ export function Pane({ id }) {
   useEffect(() => { if (state && !document.hidden) markSeen(state); }, [state?.rev, id]);
   useEffect(() => { document.getElementById("pane-title")?.focus({ preventScroll: true }); }, [id]);
   if (!state) {
+    keys.value; // it may still come: the page was opened before its first states
     return html`<section class="pane" aria-labelledby="pane-title">
       <h2 id="pane-title" tabindex="-1">This pane is gone</h2>
       <p class="quiet">It ended, or its tmux server did. <a href="#/">All panes</a></p></section>`;

@@ -123,7 +123,7 @@ function apply() {
     for (const [key, state] of waiting) {
       const known = panes.get(key);
       if (state === null) {
-        if (known) { panes.delete(key); gone.add(key); }
+        if (known) { panes.delete(key); gone.add(key); known.value = null; }
       } else if (known) {
         const before = known.peek();
         if (state.needs_you && !before.needs_you) tell(state);

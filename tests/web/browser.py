@@ -86,3 +86,13 @@ class Watched:
     def close(self) -> None:
         self.context.close()
         assert not self.troubles, self.troubles
+
+
+def until(page: Page, expression: str, seconds: float = 15.0) -> None:
+    """Wait until an expression holds. Playwright's own waiting evaluates in the page, which a
+    strict policy forbids; this asks again and again through the protocol."""
+    for _ in range(int(seconds * 20)):
+        if page.evaluate(f"Boolean({expression})"):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never came true: {expression}")

@@ -13,6 +13,7 @@ from openbus.pairing import Pairing, Role, pairing_url
 from tests.e2e.stage import Stage
 from tests.openbus.tmux.lab import Lab
 from tests.web.browser import WIDE, Watched, chromium
+from tests.web.fake import Fake, served
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +54,30 @@ def visit(browser: Browser, stage: Stage) -> Iterator[Callable[..., Page]]:
         opened.append(watched)
         page = watched.page()
         page.goto(link(stage, role))
+        page.wait_for_selector("#connection.live")
+        return page
+
+    yield make
+    for watched in opened:
+        watched.close()
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Iterator[Fake]:
+    with served(tmp_path / "state") as running:
+        yield running
+
+
+@pytest.fixture
+def look(browser: Browser, fake: Fake) -> Iterator[Callable[..., Page]]:
+    """A paired page on the fake's states."""
+    opened: list[Watched] = []
+
+    def make(**options: Any) -> Page:
+        watched = Watched(browser, fake.base, **{**WIDE, **options})
+        opened.append(watched)
+        page = watched.page()
+        page.goto(fake.link())
         page.wait_for_selector("#connection.live")
         return page
 
