@@ -180,9 +180,9 @@ class Lab:
     def close(self) -> None:
         """End the tmux server and whatever runs with this home."""
         with contextlib.suppress(subprocess.CalledProcessError):
-            path = self._tmux("display-message", "-p", "#{socket_path}")
             self._tmux("kill-server")
-            Path(path).unlink(missing_ok=True)
+        folder = Path(os.environ.get("TMUX_TMPDIR", "/tmp")) / f"tmux-{os.getuid()}"
+        (folder / self.socket).unlink(missing_ok=True)
         for process in self._ours():
             with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
                 os.kill(process.pid, signal.SIGKILL)
