@@ -27,6 +27,8 @@ def doctor(
     Exit status 0 when everything was looked at, whatever was found.
     """
     from openbus.codex.doctor import check_codex
+    from openbus.notify.doctor import check_notifications
+    from openbus.notify.settings import load as load_notify
 
     settings = options.settings(socket_name, socket_path)
     tmux, codex = settings.tmux, settings.codex
@@ -34,6 +36,7 @@ def doctor(
         diagnose(tmux.socket_names, tmux.socket_paths, state_dir=state_dir(), binary=tmux.binary)
     )
     checks += check_codex(codex.evidence, codex.homes, _shadow())
+    checks += check_notifications(load_notify(), state_dir())
     if as_json:
         output.print_json(checks)
         return
