@@ -91,6 +91,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     overlays: tuple[Overlay, ...] = ()
     queue: str = "Enter"
     interrupt: tuple[str, ...] = ("Escape",)
+    refusal_mark: str = ""
+    """A page that a refusal leads to and that takes Enter (OpenCode asks for a reason)."""
+
     background_mark: str = ""
     retry_mark: str = ""
     errors: tuple[str, ...] = ("error_500", "error_401")

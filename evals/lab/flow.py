@@ -342,6 +342,8 @@ class Flow:
                 self._release()
                 self._gate(True)
                 self._terminal.keys(*self._agent.interrupt)
+            elif self._agent.refusal_mark and self._shows(self._agent.refusal_mark):
+                self._terminal.keys("Enter")
             elif self._blocked():
                 self._terminal.keys("Escape")
             else:

@@ -73,6 +73,7 @@ AGENT = Agent(
         Overlay(state="menu_sessions", text="/sessions", mark="Sessions"),
     ),
     interrupt=("Escape", "Escape"),
+    refusal_mark="(?i)reject permission|tell opencode what to do",
     retry_mark="(?i)retrying",
     # It retries a 500 without end.
     errors=("error_401",),
