@@ -136,6 +136,7 @@ def encode(
             "in_mode": capture.in_mode,
             "dead": capture.dead,
             "current_path": capture.cwd,
+            "line_mode": capture.line_mode,
             "processes": [
                 {
                     "comm": process.comm,
@@ -188,6 +189,7 @@ def _capture(ansi: str, pane: dict[str, Any]) -> Capture:
         title=_text(pane.get("title")),
         command=_text(pane.get("current_command")),
         cwd=_text(pane.get("current_path")),
+        line_mode=mode if isinstance(mode := pane.get("line_mode"), bool) else None,
         processes=tuple(_processes(pane.get("processes"))),
     )
 

@@ -77,7 +77,11 @@ class Cursor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
-    """One read of a pane's visible grid (`capture-pane -p -e`) and what tmux said just then."""
+    """One read of a pane's visible grid (`capture-pane -p -e`) and what tmux said just then.
+
+    `line_mode`: the terminal is in canonical mode, so what reads there reads whole lines; None
+    where that is not known.
+    """
 
     ansi: str
     width: int
@@ -89,6 +93,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     command: str = ""
     cwd: str = ""
+    line_mode: bool | None = None
     processes: tuple[Process, ...] = ()
 
 

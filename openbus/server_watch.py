@@ -34,6 +34,7 @@ from openbus.tmux.inventory import (
     census,
     inventory,
 )
+from openbus.tmux.line_mode import line_mode
 from openbus.tmux.processes import ProcessTable
 from openbus.tmux.servers import ServerRef
 
@@ -476,7 +477,11 @@ class ServerWatch:
             dead=seen.dead,
         )
         watched.row = msgspec.structs.replace(watched.row, pane=pane)
-        full = msgspec.structs.replace(seen, processes=() if seen.dead else watched.processes)
+        full = msgspec.structs.replace(
+            seen,
+            processes=() if seen.dead else watched.processes,
+            line_mode=None if seen.dead or seen.alternate_on else line_mode(watched.row.tty),
+        )
         published = self._watcher.see(pane, full)
         if published:
             self._watcher.stats.published(time.monotonic() - marked)

@@ -12,6 +12,7 @@ from openbus.tmux.capture import Captured, capture
 from openbus.tmux.connection import Connection
 from openbus.tmux.errors import TmuxError
 from openbus.tmux.inventory import PaneRow, inventory
+from openbus.tmux.line_mode import line_mode
 from openbus.tmux.processes import ProcessTable
 from openbus.tmux.servers import Problem, ServerRef, discover
 
@@ -90,4 +91,5 @@ def _complete(row: PaneRow, captured: Captured, processes: ProcessTable) -> tupl
         dead=seen.dead,
     )
     below = () if seen.dead else processes.below(pane.pid, captured.tty)
-    return pane, msgspec.structs.replace(seen, processes=below)
+    mode = None if seen.dead else line_mode(captured.tty)
+    return pane, msgspec.structs.replace(seen, processes=below, line_mode=mode)

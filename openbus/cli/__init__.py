@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -30,6 +31,10 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """Entry point: exit status 0 done, 1 failed, 2 usage, 3 time-out."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A glyph that the locale cannot say must not end the command.
+            stream.reconfigure(errors="backslashreplace")
     try:
         build()()
     except CommandError as failure:

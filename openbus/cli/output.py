@@ -6,6 +6,7 @@ a terminal, and none of it is read as markup.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -21,11 +22,17 @@ PIPE_COLUMNS = 160
 
 
 def print_json(value: Any, *, indent: bool = False) -> None:
-    """One JSON document and a line end. JSON escapes control characters by itself."""
+    """One JSON document and a line end. JSON escapes control characters by itself, and what the
+    encoding of stdout cannot say is escaped as well."""
     data = msgspec.json.encode(value)
     if indent:
         data = msgspec.json.format(data, indent=2)
-    sys.stdout.write(data.decode("utf-8") + "\n")
+    text = data.decode("utf-8")
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text), indent=2 if indent else None)
+    sys.stdout.write(text + "\n")
 
 
 def report(lines: Iterable[object]) -> None:

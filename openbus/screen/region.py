@@ -163,11 +163,24 @@ def question_above(region: Region, first: int, lo: int) -> tuple[str, int | None
             continue
         asked = question_sentence(text)
         if asked:
-            return asked, block[0]
+            return _own_rows(region, block, asked)
         if nearest[1] is None:
             nearest = (text, block[0])
         row = block[0]
     return nearest
+
+
+def _own_rows(region: Region, block: tuple[int, int], asked: str) -> tuple[str, int]:
+    """A question that starts on a row of its own, though no full stop ends the row above."""
+    first, last = block
+    for row in range(last, first, -1):
+        line, above = region.lines[row].strip(), main_column(region.lines[row - 1])
+        word = line.split(maxsplit=1)[0]
+        wraps = len(above) + 1 + len(word) > region.screen.width - 8
+        if line[0].isupper() and not wraps:
+            text = joined(region.lines, row, last)
+            return (question_sentence(text) or asked), row
+    return asked, first
 
 
 def matched_text(match: re.Match[str]) -> str:

@@ -25,7 +25,6 @@ _GLYPHS = "$#%❯➜»λ›>▶⟩→∫➤❱⚡\ue0a0-\ue0d7"
 """What shell prompts end in, the private glyphs of prompt themes included."""
 _PROMPT = re.compile(rf"^.{{0,240}}?[{_GLYPHS}](\s|$)|^[{_GLYPHS}]")
 _SELECT_ROW = re.compile(r"(\d{1,2})\)\s+(\S(?:.*?\S)?)(?=\s{2,}\d{1,2}\)|\s*$)")
-_SCRIPT = re.compile(r"\.(sh|bash|zsh|fish|ksh)$|/")
 
 
 class Terminal(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,10 +55,9 @@ def read_terminal(screen: Screen, capture: Capture, who: Identity, manifest: Man
         if typed:
             return Terminal(activity="idle", detail=name, rule="repl-typed", rows=(last,))
         if not quiet:
-            asked = _asked(
-                manifest, lines, first, last, line, held=leaf is not None and not carried
-            )
-            if asked is not None:
+            held = leaf is not None and not carried
+            asked = _asked(manifest, lines, first, last, line, held=held)
+            if asked is not None and not _edited(capture, leaf, asked):
                 return asked
         for mark in manifest.marks:
             if mark.meaning == "over" and leaf is not None and mark.row.search(line):
@@ -101,6 +99,12 @@ def read_terminal(screen: Screen, capture: Capture, who: Identity, manifest: Man
     return Terminal(activity="working", detail=name, rule="foreground")
 
 
+def _edited(capture: Capture, leaf: Process | None, asked: Terminal) -> bool:
+    """The shell itself holds the terminal in raw mode: a person edits a command line there. Only a
+    wait for a single key looks the same."""
+    return leaf is None and capture.line_mode is False and asked.rule != "press-key"
+
+
 def _typed_in_repl(manifest: Manifest, line: str) -> bool:
     """A line that a person types to a read-eval-print loop: its prompt stands in front."""
     return any(
@@ -114,10 +118,21 @@ def _leaf(foreground: Sequence[Process], manifest: Manifest) -> Process | None:
     for process in foreground:
         words = [a for a in process.argv if a]
         exe = words[0].rsplit("/", 1)[-1].lstrip("-") if words else process.comm
-        shell = exe in manifest.program.exe and not any(_SCRIPT.search(a) for a in words[1:2])
+        shell = exe in manifest.program.exe and not _runs_script(words[1:])
         if not shell and (found is None or process.depth >= found.depth):
             found = process
     return found
+
+
+def _runs_script(arguments: Sequence[str]) -> bool:
+    """A shell that runs a script or a command line (`-c`) is not at a prompt of its own."""
+    for position, word in enumerate(arguments):
+        if not word.startswith("-"):
+            before = arguments[position - 1] if position else ""
+            return before not in ("--rcfile", "--init-file")
+        if not word.startswith("--") and "c" in word[1:]:
+            return True
+    return False
 
 
 def _cursor_line(screen: Screen, capture: Capture) -> tuple[int, int, str] | None:

@@ -119,3 +119,20 @@ def test_a_dead_pane_has_exited() -> None:
 def test_a_remote_shell_is_idle_at_a_prompt_and_otherwise_unknown() -> None:
     assert read_line("me@far:~$ ", "ssh", "box").activity == "idle"
     assert read_line("some output", "ssh", "box").activity == "unknown"
+
+
+def test_a_line_that_a_person_edits_at_an_unknown_prompt_is_no_question() -> None:
+    line = "~/p main rm -rf foo? [y/N]"
+    assert read_line(line, line_mode=True).needs_you
+    assert not read_line(line, line_mode=False).needs_you
+    assert read_line("Press any key to continue", line_mode=False).needs_you
+
+
+def test_a_script_of_a_shell_is_a_program_of_its_own() -> None:
+    assert read_line("Overwrite it? ", "bash", "setup").needs_you
+    assert read_line("Overwrite it? ", "bash", "-c").needs_you
+    assert not read_line("me@box:~$ is it? ", "bash", "--norc", "-i").needs_you
+
+
+def test_an_answer_that_is_typed_and_not_sent_leaves_the_question_open() -> None:
+    assert read_line("Continue? [y/N] y", "apt", "install").needs_you
