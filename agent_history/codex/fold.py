@@ -148,6 +148,8 @@ class CodexFold:
         payload, kind = row.payload, row.type
         if payload is None or kind is None:
             return
+        if payload.type == "token_count" and self._repeated(payload):
+            return
         at = epoch_ms(row.timestamp) or self.last_at or 0
         if kind == "session_meta":
             self._session_meta(payload, at)
@@ -297,6 +299,18 @@ class CodexFold:
         self.sizes.request(last.input_tokens)
         self.sample.add(used)
         self.history.append(HistoryPoint(at=at, context=used, output=last.output_tokens))
+
+    def _repeated(self, event: Payload) -> bool:
+        """Is this the second of the two equal counts that every reply writes?"""
+        info = event.info
+        return (
+            info is not None
+            and info.total_token_usage == self.tokens.before
+            and info.last_token_usage is not None
+            and info.last_token_usage.input_tokens > 0
+            and len(event.rate_limits) <= len(b"null")
+            and not self._replay.active
+        )
 
     def _limits(self, data: bytes, at: int) -> None:
         if data != self.limits:

@@ -222,6 +222,8 @@ class Codex:
             sieve = TotalsSieve() if lean else None
             transcript = Transcript(file.path, self._rows, lambda: fold, sieve=sieve)
             transcript.refresh(file.print, whole and cached is None)
+            if sieve is not None:
+                fold.prompts += sieve.prompts
             entry.transcripts.append(transcript)
         entry.fold = fold
         read_whole = all(transcript.whole for transcript in entry.transcripts)

@@ -46,6 +46,9 @@ class TotalsSieve:
         self._counts = b""
         self._model = b""
         self._forked: bool | None = None
+        self._titled = False
+        self.prompts = 0
+        """Prompts that were counted here and dropped; the first one goes through for the title."""
 
     def __call__(self, block: bytes) -> bytes:
         """The lines of a block that say something of totals."""
@@ -71,7 +74,10 @@ class TotalsSieve:
                 if counts != self._counts:
                     self._counts = counts
                     kept.append(line)
+            elif kind == b"user_message" and self._titled and _counts(line, begin):
+                self.prompts += 1
             elif kind != b"function_call" or b"update_plan" in line[:400]:
+                self._titled = self._titled or kind == b"user_message"
                 kept.append(line)
         return b"\n".join(kept)
 
@@ -86,3 +92,13 @@ class TotalsSieve:
             self._model = model
             return True
         return not any(name in start for name in DROPPED_LINES)
+
+
+def _counts(line: bytes, begin: int) -> bool:
+    """Is this surely one prompt? Not when it is empty, nor in a thread that has both dialects."""
+    place = begin + len(b'user_message"')
+    return (
+        line.startswith(b',"message":"', place)
+        and not line.startswith(b',"message":""', place)
+        and b'"ordinal"' not in line[:80]
+    )
