@@ -1,6 +1,6 @@
 # `make run` and `make test` need nothing but this checkout; see docs/install.md.
 
-.PHONY: help setup run test e2e lint evals accuracy bench lab lock clean
+.PHONY: help setup run test e2e lint evals accuracy bench soak lab lock clean
 
 VENV := .venv/bin
 export PYTHON
@@ -27,7 +27,7 @@ lint: setup ## Style and types.
 evals: setup ## How well screens are read: corpus, synthetic screens, mutations, sequences.
 	$(VENV)/python -m evals run --jobs 2 --failures --corpus evals/corpus \
 	  --corpus evals/corpus-synthetic --mutations
-	$(VENV)/python -m evals sequences
+	$(VENV)/python -m evals sequences --check
 
 accuracy: setup ## Write docs/accuracy.md anew.
 	$(VENV)/python -m evals run --jobs 2 --markdown --corpus evals/corpus \
@@ -38,6 +38,9 @@ bench: setup ## How fast it is, beside a calibration loop (history alone: evals 
 	$(VENV)/python -m evals bench tmux
 	$(VENV)/python -m evals bench live
 	$(VENV)/python -m evals bench codex
+
+soak: setup ## An accelerated hour of panes, servers and readers that come and go.
+	$(VENV)/python -m evals.soak
 
 lab: setup ## Drive real agents offline (downloads them from npm into a cache).
 	$(VENV)/python -m evals.lab
