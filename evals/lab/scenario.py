@@ -4,7 +4,7 @@ A driver types a natural sentence into a real agent; the model finds it in the r
 the scenario of that name. So nothing on the recorded screen says that it is a test.
 
 A scenario is a list of rounds: the first answers the prompt, the next the first tool result, and so
-on. A round is a list of acts.
+on. A round is a list of acts. The module is long because it is one table.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from evals.lab.scenario import Say, Use, named
 from evals.lab.tools import parts_for
 from evals.lab.wire.common import Call, Part
 
-PROJECT = Path("/work/shop")
+PROJECT = Path("/home/dev/shop")
 
 
 def use_of(scenario: str, round_: int = 0) -> Use:
@@ -49,7 +49,7 @@ def test_an_edit_is_a_patch_for_codex_and_strings_for_the_others() -> None:
     ):
         made = call("approve_edit", dialect, name, round_=1)
         assert isinstance(made.arguments, dict)
-        assert made.arguments[path] == "/work/shop/cart.py"
+        assert made.arguments[path] == "/home/dev/shop/cart.py"
 
 
 def test_questions_carry_their_choices_everywhere() -> None:
