@@ -1,7 +1,7 @@
 """Token totals agree with ccusage 20.0.24, except where its own rules differ.
 
 The expected numbers were printed by `ccusage claude|codex session --json --offline` on the
-fixtures. With `CCUSAGE` naming its binary, the comparison is made anew (behind `make lab`).
+fixtures. The comparison is made anew with `CCUSAGE=BINARY pytest -m real_agents`.
 """
 
 from __future__ import annotations
