@@ -196,6 +196,18 @@ class Notifications(RuleBasedStateMachine):
     def the_process_will_end(self, steps: int) -> None:
         self.countdown.left = steps
 
+    @precondition(lambda self: self.desk is not None)
+    @rule(pane=st.sampled_from(PANES), steps=st.integers(0, 40), answered=st.booleans())
+    def the_process_ends_while_it_tells(self, pane: int, steps: int, answered: bool) -> None:
+        """What may have been shown by then is answered, or asked again, before the next start."""
+        self.countdown.left = steps
+        if pane in self.true:
+            self.an_ask_is_answered(pane)
+        self.an_ask_appears(pane, "needs_you")
+        if self.desk is None and answered:
+            self.true.pop(pane, None)
+        self.countdown.left = None
+
     @rule()
     def the_machine_sleeps(self) -> None:
         self.now += 3_600_000

@@ -55,7 +55,7 @@ def test_without_any_channel_a_test_says_what_to_do(home: Path) -> None:
 def test_a_test_names_each_channel_with_its_outcome(home: Path) -> None:
     channels(
         home,
-        "[channels.good]\ncommand = ['sh', '-c', 'cat > out']\n"
+        "[channels.good]\ncommand = ['sh', '-c', 'cat > /dev/null']\n"
         "[channels.bad]\ncommand = ['false']\n"
         "[channels.worse]\nurl = 'nosuch://s3cret'\n",
     )
