@@ -20,8 +20,11 @@ def enabled(settings: Settings, host: str, now: Callable[[], int]) -> list[Evide
 
 def notice(settings: Settings) -> str | None:
     """What the user is told when a source is switched on."""
-    if not settings.codex.evidence:
-        return None
+    return opt_in() if settings.codex.evidence else None
+
+
+def opt_in() -> str:
+    """What a person must know before a source is switched on."""
     from openbus.codex.worker import OPT_IN
 
     return OPT_IN

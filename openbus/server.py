@@ -36,7 +36,8 @@ _METHODS = ["GET", "HEAD", "OPTIONS"]
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """What the API serves from. `fresh` gives a state the clocks of now, `capture` the last screen
     of a pane, `metrics` the Prometheus text, `healthy` whether the watcher lives, `evidence` what
-    the evidence sources count, `notifier` who tells people (None = nobody does)."""
+    the evidence sources count, `notifier` who tells people (None = nobody does),
+    `routes` what further parts serve."""
 
     bus: Bus
     fresh: Callable[[PaneState], PaneState]
@@ -45,6 +46,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     healthy: Callable[[], bool]
     evidence: Callable[[], Sequence[SourceReport]] = tuple
     notifier: Notifier | None = None
+    routes: Sequence[Route] = ()
 
 
 def application(source: Source, pairing: Pairing | None, hosts: frozenset[str]) -> ASGIApp:
@@ -63,6 +65,7 @@ def application(source: Source, pairing: Pairing | None, hosts: frozenset[str]) 
         Route("/api/shadow", api.shadow, methods=_METHODS),
         *server_paired.routes(pairing),
         *(server_push.routes() if source.notifier is not None else ()),
+        *source.routes,
         *static.routes(files, _METHODS),
     ]
     app = Starlette(

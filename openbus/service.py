@@ -21,13 +21,15 @@ from typing import Any
 import uvicorn
 from structlog.stdlib import BoundLogger
 
-from openbus import __version__
+from openbus import __version__, server_history, server_settings
+from openbus.agent_history import SessionSource
 from openbus.bus import Bus
 from openbus.classify import classify
-from openbus.config import Settings, manifest_dir
+from openbus.config import Settings, config_dir, manifest_dir
 from openbus.evidence_feed import EvidenceFeed
-from openbus.evidence_sources import enabled, notice
+from openbus.evidence_sources import enabled, notice, opt_in
 from openbus.greet import greeting
+from openbus.history import History
 from openbus.hook import Hook
 from openbus.listen import ListenError, bind, bind_local, is_loopback, parse_address
 from openbus.metrics import Metrics
@@ -37,6 +39,7 @@ from openbus.pairing import Pairing
 from openbus.pipeline import Pipeline
 from openbus.screen.manifest import load_library
 from openbus.server import Source, application
+from openbus.server_sessions import Sessions
 from openbus.server_watch import Plan
 from openbus.state import Running, StateFolder
 from openbus.tmux.servers import discover
@@ -101,6 +104,14 @@ class Service:
             binary=tmux.binary,
             timeout=tmux.timeout,
         )
+        self.history = History(folder.path, self.watcher.clock.now, log.warning)
+        self.sessions = Sessions(
+            SessionSource(self.watcher.clock.now),
+            folder.path,
+            lambda: self.bus.states,
+            self.watcher.capture,
+            self.watcher.clock.now,
+        )
         self._watching: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -118,9 +129,11 @@ class Service:
             serving = asyncio.create_task(web.serve(sockets=sockets))
             self._watching = asyncio.create_task(self.watcher.run())
             self.bus.listen(self.notifier.hear)
+            self.bus.listen(self.history.hear)
             helpers = [
                 asyncio.create_task(self._keep_memory()),
                 asyncio.create_task(self.notifier.run()),
+                asyncio.create_task(self.history.run()),
             ]
             if self.evidence.sources:
                 helpers.append(asyncio.create_task(self.evidence.run()))
@@ -180,6 +193,11 @@ class Service:
             healthy=lambda: self._watching is not None and not self._watching.done(),
             evidence=self.evidence.reports,
             notifier=self.notifier,
+            routes=[
+                *server_history.routes(self.history),
+                *self.sessions.routes(),
+                *server_settings.routes(self._settings, config_dir() / "config.toml", opt_in()),
+            ],
         )
 
     def _greet(self, url: str | None, pairing: Pairing | None) -> None:

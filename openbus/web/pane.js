@@ -46,9 +46,7 @@ export function Pane({ id }) {
     <${Why} state=${state} lit=${lit} />
     <${About} state=${state} />
     <${Requests} prs=${state.prs} />
-    ${state.session && me.value?.features.includes("sessions") &&
-      html`<div class="of-session"><h3>Session</h3>
-        <${SessionDetail} id=${state.session.id} embedded=${true} /></div>`}
+    ${me.value?.features.includes("sessions") && html`<${OfSession} id=${id} known=${state.session?.id} />`}
     <${Evidence} id=${id} state=${state} />
     ${me.value?.features.includes("timeline") && html`<${Past} id=${id} rev=${state.rev} />`}
   </section>`;
@@ -94,6 +92,20 @@ function About({ state }) {
   return html`<details class="about"><summary><h3>About this pane</h3></summary>
     <dl>${items.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>
   </details>`;
+}
+
+// The session that this pane shows, when its binding is proved.
+function OfSession({ id, known }) {
+  const found = useSignal(known ?? null);
+  useEffect(() => {
+    if (known) { found.value = known; return; }
+    get("/api/sessions").then((sessions) => {
+      found.value = sessions.find((one) => one.panes.includes(id))?.id ?? null;
+    }, () => {});
+  }, [id, known]);
+  if (!found.value) return null;
+  return html`<div class="of-session"><h3>Session</h3>
+    <${SessionDetail} id=${found.value} embedded=${true} /></div>`;
 }
 
 function Requests({ prs }) {
