@@ -136,7 +136,7 @@ def encode(
             "in_mode": capture.in_mode,
             "dead": capture.dead,
             "current_path": capture.cwd,
-            "line_mode": capture.line_mode,
+            **({} if capture.line_mode is None else {"line_mode": capture.line_mode}),
             "processes": [
                 {
                     "comm": process.comm,
