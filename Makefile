@@ -1,6 +1,6 @@
 # `make run` and `make test` need nothing but this checkout; see docs/install.md.
 
-.PHONY: help setup run test e2e lint evals accuracy bench soak lab lock clean
+.PHONY: help setup run test e2e lint evals accuracy bench soak lab lab-live lock clean
 
 VENV := .venv/bin
 export PYTHON
@@ -44,6 +44,9 @@ soak: setup ## An accelerated hour of panes, servers and readers that come and g
 
 lab: setup ## Drive real agents offline (downloads them from npm into a cache).
 	$(VENV)/python -m evals.lab
+
+lab-live: setup ## Real agents beside the real service: what is published against what is true.
+	$(VENV)/python -m evals.lab live
 
 lock: setup ## Pin the newest packages that pyproject.toml allows.
 	$(VENV)/python -m pip install -q uv

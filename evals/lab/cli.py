@@ -12,10 +12,13 @@ import platformdirs
 import typer
 
 import evals.lab
+from evals.lab import live_cli
 from evals.lab.errors import LabError
 from evals.lab.record import AGENTS, Job, record
 
 app = typer.Typer(add_completion=False, help=evals.lab.__doc__)
+
+app.command("live")(live_cli.live_command)
 
 SIZE = re.compile(r"(\d{2,3})x(\d{2,3})")
 

@@ -67,7 +67,7 @@ def record(
     root = Path(tempfile.mkdtemp(prefix="lab-"))
     files: list[Path] = []
     missed: list[str] = []
-    path = f"{executables}:{_system_path()}"
+    path = f"{executables}:{system_path()}"
     try:
         with (
             FakeModel(root / "w") as model,
@@ -160,7 +160,7 @@ class _Writer:
         return path
 
 
-def _system_path() -> str:
+def system_path() -> str:
     """Where node, git and the usual commands are; nothing else of the user's PATH."""
     found: Iterable[str | None] = (shutil.which(name) for name in ("node", "git", "bash"))
     folders: Sequence[str] = [str(Path(path).parent) for path in found if path]
