@@ -23,7 +23,7 @@ from evals.lab.agent import Agent, Place
 from evals.lab.errors import LabError
 from evals.lab.fake_model import FakeModel
 from evals.lab.flow import Flow
-from evals.lab.live_score import Score, Span, score
+from evals.lab.live_score import Score, Seen, Span, judge, score, timeline
 from evals.lab.live_service import CHILDREN, LOOKING, LiveService
 from evals.lab.lookout import Lookout
 from evals.lab.record import AGENTS, PACE, SHOWN, SHOWN_BIN, system_path
@@ -69,7 +69,7 @@ _USERS = (
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What to run. `flows` are parts of step names; `save`: where screens that were published
-    wrongly go as corpus files."""
+    wrongly go as corpus files, and the timeline of the run."""
 
     program: str
     version: str
@@ -115,10 +115,13 @@ def run(job: Job, tell: Callable[[str], None], agents: Mapping[str, Agent] = AGE
             intrusions += [f"started {name}" for name in sorted(service.children - CHILDREN)]
     finally:
         shutil.rmtree(root, ignore_errors=True)
+    witnesses = (session.spans, session.seen, service.shown, service.told)
+    if job.save:
+        _folder(job).joinpath("timeline.txt").write_text("\n".join(timeline(*witnesses)) + "\n")
     return Outcome(
         program=job.program,
         version=job.version,
-        score=score(session.spans, session.seen, service.shown, service.told),
+        score=score(*witnesses),
         missed=tuple(f"{name}: {why}" for name, why in missed.items()),
         intrusions=tuple(intrusions),
     )
@@ -156,7 +159,7 @@ class _Session:
         self._lookout = Lookout(agent, tmux, agent.program)
 
     @property
-    def seen(self) -> list[Any]:
+    def seen(self) -> list[Seen]:
         return self._lookout.seen
 
     def run(self) -> dict[str, str]:
@@ -207,18 +210,13 @@ class _Session:
     def _note(self, span: Span, expect: dict[str, Any]) -> None:
         self.spans.append(span)
         self._service.look_at_children()
-        last = self._service.shown[-1] if self._service.shown else None
-        right = (
-            last is not None
-            and last.activity in span.activities
-            and last.needs_you == span.needs_you
-        )
-        word = last.activity if last else "nothing"
-        self._tell(f"{self._job.program} {span.name}: {word}{'' if right else '  (wrong)'}")
-        if not right and self._job.save:
-            self._save(span.name, expect, self._job.save)
+        wrong = judge(span, self._service.shown, self._service.told)
+        words = "; ".join(f"{finding.what}, {finding.text}" for finding in wrong)
+        self._tell(f"{self._job.program} {span.name}: {words or 'as it is'}")
+        if wrong and self._job.save:
+            self._save(span.name, expect)
 
-    def _save(self, state: str, expect: dict[str, Any], folder: Path) -> None:
+    def _save(self, state: str, expect: dict[str, Any]) -> None:
         content = corpus.encode(
             self._terminal.capture(),
             program=self._job.program,
@@ -230,9 +228,7 @@ class _Session:
         )
         for found, shown in self._names.items():
             content = content.replace(found, shown)
-        folder = folder / self._job.program / self._job.version
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{state}--{SIZE[0]}x{SIZE[1]}.json").write_text(content)
+        (_folder(self._job) / f"{state}--{SIZE[0]}x{SIZE[1]}.json").write_text(content)
 
 
 def span_of(state: str, expect: dict[str, Any], start: float, end: float) -> Span:
@@ -261,6 +257,13 @@ def span_of(state: str, expect: dict[str, Any], start: float, end: float) -> Spa
         allowed=allowed,
         expected=expected,
     )
+
+
+def _folder(job: Job) -> Path:
+    assert job.save is not None
+    folder = job.save / job.program / job.version
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _users(tmux: Tmux) -> str:

@@ -35,7 +35,8 @@ def live_command(
         list[str] | None, typer.Option(help="Only steps whose name holds this; several times.")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Write screens that were published wrongly here.")
+        Path | None,
+        typer.Option(help="Write screens that were published wrongly, and a timeline, here."),
     ] = None,
 ) -> None:
     """Run real agents beside the real service and compare what it publishes with what is true.

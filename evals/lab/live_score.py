@@ -100,11 +100,10 @@ def score(
     asks = [span for span in spans if span.needs_you]
     findings: list[Finding] = []
     for span in spans:
-        findings += _published(span, shown)
+        findings += judge(span, shown, told)
     for at in _onsets(shown):
         if not _dialog_near(at, asks, seen):
             findings.append(_finding("false ask", spans, at, f"published at {at:.2f}"))
-    findings += _announced(spans, told)
     findings += _false_pushes(spans, seen, told)
     findings += _withdrawn(asks, seen, told)
     return Score(
@@ -115,6 +114,34 @@ def score(
         push_delays=tuple(_push_delays(asks, seen, told)),
         state_delays=tuple(_delays([s for s in spans if not s.needs_you], seen, shown)),
     )
+
+
+def judge(span: Span, shown: Sequence[Shown], told: Sequence[Told]) -> list[Finding]:
+    """What is wrong with one span: its state, or that it was not announced."""
+    found = _published(span, shown)
+    wanted = "needs_you" if span.needs_you else span.expected
+    if wanted and not found and not _stands_announced(wanted, span, told):
+        what: Literal["missed ask", "missed push"] = "missed push"
+        if span.needs_you:
+            what = "missed ask"
+        found.append(Finding(what=what, name=span.name, text=f"no {wanted} was announced"))
+    return found
+
+
+def timeline(
+    spans: Sequence[Span], seen: Sequence[Seen], shown: Sequence[Shown], told: Sequence[Told]
+) -> list[str]:
+    """Everything in order of time, one line each: kinds and names, no text of a screen."""
+    rows = [(span.start, f"true      {span.name}, until {span.end:.2f}") for span in spans]
+    rows += [(item.at, f"seen      {item.what}") for item in seen]
+    rows += [
+        (item.at, f"published {item.activity}{' needs you' if item.needs_you else ''}")
+        for item in shown
+    ]
+    for item in told:
+        whose = "" if item.ours else " (another pane)"
+        rows.append((item.at, f"{item.event:9} {item.attention} {item.contract[-12:]}{whose}"))
+    return [f"{at:10.2f} {text}" for at, text in sorted(rows)]
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
@@ -174,18 +201,6 @@ def _dialog_near(at: float, asks: Sequence[Span], seen: Sequence[Seen]) -> bool:
         run.what == "waiting" and run.at <= at + SLACK and until >= at - AFTER
         for run, until in _runs(seen)
     )
-
-
-def _announced(spans: Sequence[Span], told: Sequence[Told]) -> list[Finding]:
-    found = []
-    for span in spans:
-        wanted = "needs_you" if span.needs_you else span.expected
-        if wanted and not _stands_announced(wanted, span, told):
-            what: Literal["missed ask", "missed push"] = (
-                "missed ask" if span.needs_you else "missed push"
-            )
-            found.append(Finding(what=what, name=span.name, text=f"no {wanted} was announced"))
-    return found
 
 
 def _stands_announced(attention: str, span: Span, told: Sequence[Told]) -> bool:

@@ -30,7 +30,7 @@ END_TIMEOUT = 5.0
 LOOKING = frozenset({"capture-pane", "display-message", "list-clients", "list-panes", "show-hooks"})
 """The tmux commands that change nothing and that OpenBus needs."""
 
-CHILDREN = frozenset({"sh", "tmux", "tee"})
+CHILDREN = frozenset({"sh", "tee", "tmux", "tmux: client"})
 """What the service may start here: the witness below and what it is made of."""
 
 _WITNESS = """#!/bin/sh
