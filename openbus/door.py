@@ -58,7 +58,7 @@ class RevokedError(OSError):
 
 class Door:
     """`pairing` None = open to everybody who reaches the address; `hosts` = names it may be asked
-    for by, beside loopback and addresses."""
+    for by, beside loopback and addresses; `allow` names the methods of a path."""
 
     def __init__(
         self,
@@ -66,11 +66,13 @@ class Door:
         pairing: Pairing | None,
         hosts: frozenset[str],
         now: Callable[[], int] = now_ms,
+        allow: Callable[[str], str] = lambda path: "GET, HEAD, OPTIONS",
     ) -> None:
         self._app = app
         self._pairing = pairing
         self._hosts = hosts
         self._now = now
+        self._allow = allow
         self._lockout = Lockout()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,9 +114,9 @@ class Door:
         if origin is not None and origin.partition("://")[2] != host:
             return problem(403, "Forbidden")
         if request.url.path in OPEN and request.method in SAFE:
-            return _methods(request)
+            return self._methods(request)
         if self._pairing is None or local:
-            return _methods(request) or (self._foreign_write(request) if not local else None)
+            return self._methods(request) or (self._foreign_write(request) if not local else None)
         try:
             if request.url.path == "/pair":
                 return self._pair(request, self._pairing)
@@ -131,7 +133,7 @@ class Door:
             return self._refuse(request, wrong=bool(given))
         request.scope[KEY] = key
         if request.method in SAFE:
-            return _methods(request)
+            return self._methods(request)
         if key.role != "full":
             return problem(403, "Forbidden", "this browser may only look")
         return None if by_header else self._foreign_write(request)
@@ -193,6 +195,12 @@ class Door:
         )
         return answer
 
+    def _methods(self, request: Request) -> Response | None:
+        """The answer to OPTIONS; None for every other method."""
+        if request.method != "OPTIONS":
+            return None
+        return Response(status_code=204, headers={"Allow": self._allow(request.url.path)})
+
     def _known_host(self, header: str) -> bool:
         """Names that point to us by somebody else's DNS are refused; addresses cannot be faked."""
         name = header.rpartition(":")[0] if header.rpartition(":")[2].isdigit() else header
@@ -204,13 +212,6 @@ class Door:
         except ValueError:
             return False
         return True
-
-
-def _methods(request: Request) -> Response | None:
-    """The answer to OPTIONS; None for every other method."""
-    if request.method != "OPTIONS":
-        return None
-    return Response(status_code=204, headers={"Allow": "GET, HEAD, OPTIONS"})
 
 
 def problem(status: int, title: str, detail: str | None = None) -> Response:

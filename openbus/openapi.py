@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
 
 from openbus.events import Intent
 from openbus.model import PaneState
+from openbus.openapi_more import paths
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,15 +21,18 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     detail: str | None = None
 
 
-def document(version: str) -> dict[str, Any]:
-    """OpenAPI 3.1."""
+def document(version: str, served: Collection[str] = (), *, locked: bool = True) -> dict[str, Any]:
+    """OpenAPI 3.1. `served` = the paths of this server; of the further parts only those are in.
+    `locked` = a key is needed."""
     (pane, intent, trouble), components = msgspec.json.schema_components(
         [PaneState, Intent, Problem], ref_template="#/components/schemas/{name}"
     )
     key = {"name": "key", "in": "path", "required": True, "schema": {"type": "string"}}
     filters = [
         _query(
-            "needs_you", "only panes that need a person", {"type": "string", "enum": ["0", "1"]}
+            "needs_you",
+            "only panes that need a person",
+            {"type": "string", "enum": ["0", "1", "true", "false"]},
         ),
         _query("pane", "full key, %N or SOCKET:%N; repeatable", {"type": "string"}),
     ]
@@ -55,7 +60,7 @@ def document(version: str) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "OpenBus", "version": version},
-        "security": [{"token": []}],
+        "security": [{"token": []}] if locked else [],
         "paths": {
             "/api/panes": {
                 "get": {
@@ -107,12 +112,16 @@ def document(version: str) -> dict[str, Any]:
                     },
                 }
             },
+            **{path: found for path, found in paths(trouble).items() if path in served},
         },
         "components": {
             "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}} if locked else {},
         },
     }
+
+
+_REASONS = {401: "no key", 404: "not found", 422: "bad filter", 429: "too many wrong keys"}
 
 
 def _query(name: str, text: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -126,8 +135,8 @@ def _ok(schema: dict[str, Any]) -> dict[str, Any]:
 def _troubles(schema: dict[str, Any], *statuses: int) -> dict[str, Any]:
     return {
         str(status): {
-            "description": {401: "no token", 404: "not found", 422: "bad filter"}[status],
+            "description": _REASONS[status],
             "content": {"application/problem+json": {"schema": schema}},
         }
-        for status in statuses
+        for status in (*statuses, *((429,) if 401 in statuses else ()))
     }

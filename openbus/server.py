@@ -74,9 +74,19 @@ def application(source: Source, pairing: Pairing | None, hosts: frozenset[str]) 
     )
     app.router.redirect_slashes = False
     app.state.notifier = source.notifier
+    app.state.locked = pairing is not None
     app.state.build = static.build(files)
     app.state.features = server_paired.features(routes)
-    return Door(app, pairing, hosts)
+    return Door(app, pairing, hosts, allow=lambda path: _allowed(routes, path))
+
+
+def _allowed(routes: Sequence[Route], path: str) -> str:
+    """The methods that a path takes, as `Allow` says them."""
+    found = {"OPTIONS"}
+    for route in routes:
+        if route.path_regex.match(path):
+            found |= set(route.methods or ())
+    return ", ".join(sorted(found if len(found) > 1 else {"GET", "HEAD", "OPTIONS"}))
 
 
 class _Api:
@@ -93,7 +103,12 @@ class _Api:
         )
 
     async def openapi(self, request: Request) -> Response:
-        return _json(document(__version__))
+        served = {
+            route.path.replace(":path}", "}")
+            for route in request.app.routes
+            if isinstance(route, Route)
+        }
+        return _json(document(__version__, served, locked=request.app.state.locked))
 
     async def panes(self, request: Request) -> Response:
         wanted = _filter(request, {"host"})
