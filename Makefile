@@ -14,7 +14,8 @@ setup: ## Install what is missing (tmux, .venv).
 run: setup ## Set up, then start the service (options: make run ARGS="--no-web").
 	$(VENV)/openbus up $(ARGS)
 
-test: setup ## Set up, then run all tests.
+test: ## Set up (with a Chromium for the tests of the page), then run all tests.
+	@sh scripts/setup tests
 	$(VENV)/python -m pytest
 
 e2e: setup ## Run the tests that drive real agents (downloads them from npm into a cache).

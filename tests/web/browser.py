@@ -1,8 +1,8 @@
 """One real Chromium for the tests of the page, and what every page must never do.
 
-Debian's `chromium` is driven by Playwright's Python package; no browser is downloaded. Each page
-is watched: a request to another origin, a violation of the content security policy, an exception
-or an error on the console fails the test that caused it.
+The system's Chromium, or Playwright's own where the system has none. Each page is watched: a
+request to another origin, a violation of the content security policy, an exception or an error on
+the console fails the test that caused it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -40,17 +41,22 @@ HARMLESS = ("Failed to load resource", "net::ERR_")
 """What a browser says itself about answers that a test wants to be refused or absent."""
 
 
-def program() -> str:
-    """The path of Chromium. Raises `AssertionError` that says how to get it."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert found, "Chromium is missing: apt-get install chromium (macOS: brew install chromium)"
-    return found
+def program(playwright: Playwright) -> str:
+    """The path of the system's Chromium, else of Playwright's own.
+
+    Raises `AssertionError` that says how to get one.
+    """
+    own = playwright.chromium.executable_path
+    for found in (shutil.which("chromium"), shutil.which("google-chrome"), own):
+        if found and Path(found).exists():
+            return found
+    raise AssertionError("Chromium is missing: sh scripts/setup tests")
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program(), args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=program(playwright), args=ARGUMENTS)
         try:
             yield browser
         finally:
@@ -96,3 +102,8 @@ def until(page: Page, expression: str, seconds: float = 15.0) -> None:
             return
         page.wait_for_timeout(50)
     raise AssertionError(f"never came true: {expression}")
+
+
+if __name__ == "__main__":  # for scripts/setup: does a Chromium start?
+    with chromium() as started:
+        print(started.version)
