@@ -59,6 +59,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     activity: str
     needs_you: bool
+    why: str = ""
+    """The rule that it rests on."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,13 +108,14 @@ def score(
             findings.append(_finding("false ask", spans, at, f"published at {at:.2f}"))
     findings += _false_pushes(spans, seen, told)
     findings += _withdrawn(asks, seen, told)
+    paints = _paints(spans, seen)
     return Score(
         spans=len(spans),
         asks=len(asks),
         findings=tuple(findings),
-        ask_delays=tuple(_delays(asks, seen, shown)),
-        push_delays=tuple(_push_delays(asks, seen, told)),
-        state_delays=tuple(_delays([s for s in spans if not s.needs_you], seen, shown)),
+        ask_delays=tuple(_delays(asks, paints, shown)),
+        push_delays=tuple(_push_delays(asks, paints, told)),
+        state_delays=tuple(_delays([s for s in spans if not s.needs_you], paints, shown)),
     )
 
 
@@ -135,7 +138,7 @@ def timeline(
     rows = [(span.start, f"true      {span.name}, until {span.end:.2f}") for span in spans]
     rows += [(item.at, f"seen      {item.what}") for item in seen]
     rows += [
-        (item.at, f"published {item.activity}{' needs you' if item.needs_you else ''}")
+        (item.at, f"published {item.activity}{' needs you' if item.needs_you else ''} {item.why}")
         for item in shown
     ]
     for item in told:
@@ -275,13 +278,11 @@ def _withdrawn(asks: Sequence[Span], seen: Sequence[Seen], told: Sequence[Told])
     return found
 
 
-def _delays(spans: Sequence[Span], seen: Sequence[Seen], shown: Sequence[Shown]) -> list[float]:
-    """From the moment that the lookout saw the span's state to its publication, where both did."""
+def _delays(spans: Sequence[Span], paints: dict[str, float], shown: Sequence[Shown]) -> list[float]:
+    """From the paint of each span's state to its publication."""
     found = []
     for span in spans:
-        paint = _paint(span, seen)
-        if paint is None:
-            continue
+        paint = paints.get(span.name, math.inf)
         fits = [
             at
             for at, _, state in _standing(shown, paint, span.end)
@@ -292,15 +293,16 @@ def _delays(spans: Sequence[Span], seen: Sequence[Seen], shown: Sequence[Shown])
     return found
 
 
-def _push_delays(asks: Sequence[Span], seen: Sequence[Seen], told: Sequence[Told]) -> list[float]:
+def _push_delays(
+    asks: Sequence[Span], paints: dict[str, float], told: Sequence[Told]
+) -> list[float]:
     found = []
     for span in asks:
-        paint = _paint(span, seen)
+        paint = paints.get(span.name, math.inf)
         times = [
             item.at - paint
             for item in told
-            if paint is not None
-            and item.event == "announce"
+            if item.event == "announce"
             and item.attention == "needs_you"
             and paint - SLACK <= item.at <= span.end
         ]
@@ -308,14 +310,19 @@ def _push_delays(asks: Sequence[Span], seen: Sequence[Seen], told: Sequence[Told
     return found
 
 
-def _paint(span: Span, seen: Sequence[Seen]) -> float | None:
-    """When the state that the span holds came up; None when the lookout saw something else."""
-    rest = "working" if span.activities == {"working"} else "free"
-    what = "waiting" if span.needs_you else rest
-    for run, until in _runs(seen):
-        if run.at <= span.start < until:
-            return run.at if run.what == what and run is not seen[0] else None
-    return None
+def _paints(spans: Sequence[Span], seen: Sequence[Seen]) -> dict[str, float]:
+    """When the states that spans hold came up, where the lookout saw that since the span before: a
+    menu or a draft beside a free composer is no moment that it knows."""
+    found: dict[str, float] = {}
+    before = -math.inf
+    for span in spans:
+        rest = "working" if span.activities == {"working"} else "free"
+        what = "waiting" if span.needs_you else rest
+        for run, until in _runs(seen[1:]):
+            if before < run.at <= span.start < until and run.what == what:
+                found[span.name] = run.at
+        before = span.end
+    return found
 
 
 def _runs(seen: Sequence[Seen]) -> list[tuple[Seen, float]]:

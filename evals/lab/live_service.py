@@ -141,8 +141,14 @@ class LiveService:
         data: dict[str, Any] = event.data
         if event.event == "pane" and data["pane"]["session"] == self._session:
             self._keys.add(data["pane"]["key"])
-            state = Shown(at=at, activity=data["activity"], needs_you=bool(data["needs_you"]))
-            self.shown.append(state)
+            self.shown.append(
+                Shown(
+                    at=at,
+                    activity=data["activity"],
+                    needs_you=bool(data["needs_you"]),
+                    why=" ".join(reason["rule"] for reason in data.get("why", ())),
+                )
+            )
         elif event.event in ("announce", "withdraw"):
             contract = data["contract"]
             self.told.append(
