@@ -22,10 +22,11 @@ from openbus.screen.labels import labelled
 from openbus.screen.region import Ask, Region
 from openbus.screen.rules import WORKING_MEANINGS, Manifest, MarkRule
 from openbus.screen.terminal import read_terminal
-from openbus.screen.text import is_rule, joined, main_column, unframe
+from openbus.screen.text import indent, is_rule, joined, main_column, unframe
 
 MAX_MARK_ROWS = 200
 """Rows above the composer that are searched for a mark."""
+MAX_ROWS_OF_NOTE = 4
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -371,6 +372,18 @@ class _AgentScreen:
         return self._in_reply(row)
 
     def _is_mark(self, row: int) -> bool:
+        """Is this row a mark that says nothing about the turn, or the rest of a wrapped one?"""
+        depth = indent(self.raw[row])
+        for above in range(row - 1, max(-1, row - MAX_ROWS_OF_NOTE), -1):
+            if not depth or not self.raw[above]:
+                break
+            if indent(self.raw[above]) < depth:
+                if self._hits_note(above):
+                    return True
+                break
+        return self._hits_note(row)
+
+    def _hits_note(self, row: int) -> bool:
         return any(
             self._hit(rule, row) is not None
             for rule in self.manifest.marks
