@@ -204,6 +204,13 @@ def plan(
 ) -> None:
     """Show a session's plan; your own ticks are kept by the step's key, without its text."""
     ticks = Ticks(ticks_file())
+    at = clock() if now is None else now
+    monitor = monitor_of(home, harness, Options(excerpts=False, ticks=ticks.keys()))
+    _, detail = one(monitor, session, at, None)
+    known = {item.key for item in detail.plan}
+    for key in (*(tick or ()), *(untick or ())):
+        if key not in known:
+            fail(f"no step of this plan has the key {key}; `--json` shows the keys")
     try:
         for key in tick or ():
             ticks.set(key, ticked=True)
@@ -211,8 +218,9 @@ def plan(
             ticks.set(key, ticked=False)
     except OSError as error:
         fail(f"cannot keep ticks in {ticks_file()}: {error.strerror}")
-    monitor = monitor_of(home, harness, Options(excerpts=False, ticks=ticks.keys()))
-    _, detail = one(monitor, session, clock() if now is None else now, None)
+    if tick or untick:
+        monitor = monitor_of(home, harness, Options(excerpts=False, ticks=ticks.keys()))
+        _, detail = one(monitor, session, at, None)
     if json:
         print_json([to_json(item) for item in detail.plan])
     elif not detail.plan:

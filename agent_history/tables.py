@@ -21,6 +21,9 @@ from agent_history.records import (
 from agent_history.search import Hit
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+ID_SHOWN = 13
+"""Characters of a session id in tables: the whole time stamp of the ids that begin with one."""
+
 COLOURS = {
     "asking": "bold yellow", "error": "bold red", "working": "green", "delegating": "green",
     "done": "cyan", "idle": "dim",
@@ -62,9 +65,15 @@ def total(session: Session) -> int | None:
     return tokens.input + tokens.output + tokens.cache_read + tokens.cache_write
 
 
+def short(identity: str) -> str:
+    """The beginning of a session's own id: enough for `show`, which takes any beginning."""
+    return plain((identity.partition(":")[2] or identity)[:ID_SHOWN])
+
+
 def sessions_table(sessions: Iterable[Session], now: int) -> Table:
     """The list that `scan` prints."""
     table = Table(box=None, pad_edge=False, expand=True)
+    table.add_column("session", no_wrap=True, min_width=ID_SHOWN)
     for name in ("status", "why", "ago", "agent", "project"):
         table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=24)
     # The title takes what the others leave.
@@ -75,6 +84,7 @@ def sessions_table(sessions: Iterable[Session], now: int) -> Table:
         plan = session.plan
         cost = "–" if session.cost_usd is None else f"${session.cost_usd:.2f}"
         table.add_row(
+            short(session.id),
             f"[{COLOURS[session.status]}]{session.status}[/]",
             session.status_reason,
             ago(session.last_activity_at, now),
@@ -167,10 +177,10 @@ def print_detail(console: Console, session: Session, detail: Detail, now: int) -
 def hits_table(hits: Iterable[Hit], now: int) -> Table:
     """What `search` prints."""
     table = Table(box=None, pad_edge=False)
-    for name in ("ago", "session", "where", "text"):
-        table.add_column(name, overflow="ellipsis", no_wrap=True)
+    for name, width in (("ago", None), ("session", ID_SHOWN), ("where", 7), ("text", None)):
+        table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=width)
     for hit in hits:
         for match in hit.matches:
             when = ago(match.at or hit.last_activity_at, now)
-            table.add_row(when, hit.id, match.where, plain(match.text))
+            table.add_row(when, short(hit.id), match.where, plain(match.text))
     return table

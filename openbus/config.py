@@ -108,6 +108,7 @@ def load(environ: Mapping[str, str] = os.environ, file: Path | None = None) -> S
     path = file or config_dir(environ) / "config.toml"
     raw = _read(path, must_exist=file is not None)
     for table, fields in _fields().items():
+        _refuse_unknown(table, fields, environ)
         for key, is_list in fields.items():
             value = environ.get(f"OPENBUS_{table}_{key}".upper())
             if value is not None:
@@ -121,6 +122,15 @@ def load(environ: Mapping[str, str] = os.environ, file: Path | None = None) -> S
             f"cannot use the settings in {path} and OPENBUS_* variables: {error}; "
             "docs/install.md lists the keys"
         ) from None
+
+
+def _refuse_unknown(table: str, keys: Mapping[str, bool], environ: Mapping[str, str]) -> None:
+    """A misspelt variable of a known table is an error, like a misspelt key."""
+    prefix = f"OPENBUS_{table}_".upper()
+    known = {prefix + key.upper() for key in keys}
+    for name in environ:
+        if name.startswith(prefix) and name not in known:
+            raise ConfigError(f"unknown variable {name}; docs/install.md lists the keys")
 
 
 def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:

@@ -234,6 +234,8 @@ async def _test(request: Request) -> Response:
     notifier = _notifier(request)
     results = []
     for name, sender in notifier.post.senders.items():
+        if not sender.channel.human:
+            continue
         outcome = await sender.send(trial(_now()))
         results.append({"name": name, "result": outcome.result, "reason": outcome.reason})
     return _json(results)

@@ -8,9 +8,10 @@ import typer
 from rich.text import Text
 
 from openbus.cli import options, output
+from openbus.cli.errors import CommandError
 from openbus.client import ServiceError, fetch_json
-from openbus.config import state_dir
-from openbus.doctor import diagnose
+from openbus.config import Settings, state_dir
+from openbus.doctor import Check, diagnose
 
 
 def register(app: typer.Typer) -> None:
@@ -30,9 +31,14 @@ def doctor(
     from openbus.notify.doctor import check_notifications
     from openbus.notify.settings import load as load_notify
 
-    settings = options.settings(socket_name, socket_path)
+    checks = []
+    try:
+        settings = options.settings(socket_name, socket_path)
+    except CommandError as error:
+        checks.append(Check(name="settings", ok=False, detail=str(error)))
+        settings = Settings()
     tmux, codex = settings.tmux, settings.codex
-    checks = asyncio.run(
+    checks += asyncio.run(
         diagnose(tmux.socket_names, tmux.socket_paths, state_dir=state_dir(), binary=tmux.binary)
     )
     checks += check_codex(codex.evidence, codex.homes, _shadow())

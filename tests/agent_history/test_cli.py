@@ -124,6 +124,20 @@ def test_plan_steps_are_ticked_by_key(home: Path) -> None:
     assert scanned[0]["plan"]["done"] == 1
 
 
+def test_a_tick_for_no_step_is_one_clear_line_and_keeps_nothing(home: Path) -> None:
+    done = run("plan", SESSION, "--tick", "nowhere", home=home)
+    assert done.exit_code == 1 and "nowhere" in done.stderr
+    assert not any(item["ticked"] for item in json.loads(
+        run("plan", SESSION, "--json", home=home).stdout
+    ))  # fmt: skip
+
+
+def test_the_list_shows_ids_that_show_takes(home: Path) -> None:
+    listed = run("scan", home=home).stdout
+    assert SESSION[:13] in listed
+    assert run("show", SESSION[:13], home=home).exit_code == 0
+
+
 def test_search_finds_prompts_and_replies(home: Path) -> None:
     hits = json.loads(run("search", "CART", "--json", home=home).stdout)
     assert {hit["id"] for hit in hits} == {f"claude-code:{SESSION}", f"codex:{THREAD}"}

@@ -323,6 +323,14 @@ def test_a_wrong_setting_is_one_clear_line(cli: Cli) -> None:
     assert "sockets" in line
 
 
+def test_doctor_looks_at_the_rest_when_the_settings_are_wrong(cli: Cli) -> None:
+    (cli.folder / "config").mkdir()
+    (cli.folder / "config" / "config.toml").write_text("[tmux]\nsockets = 1\n")
+    checks = {check["name"]: check for check in cli.json("doctor", "--json")}
+    assert "sockets" in checks["settings"]["detail"] and not checks["settings"]["ok"]
+    assert checks["tmux"]["ok"]
+
+
 def test_a_broken_manifest_of_the_user_is_reported_and_the_shipped_ones_stay(cli: Cli) -> None:
     folder = cli.folder / "config" / "agents"
     folder.mkdir(parents=True)

@@ -60,6 +60,14 @@ def test_a_wrong_setting_is_an_error_with_file_and_reason(
     assert "\n" not in str(caught.value)
 
 
+def test_a_misspelt_variable_is_an_error_that_names_it(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("")
+    with pytest.raises(ConfigError, match="OPENBUS_TMUX_TIMEOUTT"):
+        load({"OPENBUS_TMUX_TIMEOUTT": "3"}, file)
+    load({"OPENBUS_STATE_DIR": "/x", "OPENBUS_EVENT": "pane"}, file)
+
+
 def test_a_named_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no settings file"):
         load({}, tmp_path / "mine.toml")

@@ -76,6 +76,14 @@ def test_a_question_in_prose_at_the_end_of_a_turn_is_asked() -> None:
     assert not claude("● Which one?", "✻ Baked for 6s", draft="the second").asked
 
 
+@pytest.mark.parametrize("tip", [["  └ Tip: Use /x."], ["  └ Tip: Use /x to see", "    more."]])
+def test_a_tip_below_a_question_in_prose_hides_it_not(tip: list[str]) -> None:
+    rows = ("› go", "", "• Two ways.", "", "  Which one?", *tip, "", "  Worked for 2s • 01:18")
+    capture = running("codex", *rows, "", "", "› \x1b[2mAsk Codex\x1b[m", "", "  GPT · ~/w")
+    cursor = Cursor(x=2, y=len(rows) + 2)
+    assert classify(msgspec.structs.replace(capture, cursor=cursor), library()).asked
+
+
 def test_a_usage_limit_above_a_free_composer_is_a_limit_with_its_reset_time() -> None:
     reading = claude("❯ go", "  ⎿  You've hit your usage limit · resets 3pm")
     assert reading.limit
