@@ -83,7 +83,9 @@ def test_every_query_asks_for_columns_first(path: Path) -> None:
 
 
 TRACER = """
-import os, sys
+import os, signal, sys
+# A runner in the background hands on an ignored SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 store = sys.argv.pop(1)
 seen = []
 def hook(event, args):
