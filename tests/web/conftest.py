@@ -16,7 +16,7 @@ from tests.web.browser import WIDE, Watched, chromium
 from tests.web.fake import Fake, served
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as running:
         yield running
